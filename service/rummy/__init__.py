@@ -1,0 +1,1 @@
+"""The rules of rummy as pure functions of values: no clock, no chance, no input, no output."""

@@ -1,0 +1,620 @@
+"""The rules as one function: `apply` takes a match and a move to the next match and its events.
+
+It refuses by raising and never changes what it was given. Guards come in one order: is the match
+over, is it the player's turn, is it time for this step, are the cards there, do they fit, can the
+turn still be finished. `legal` builds its list on the same guards.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from service.errors import (
+    AlreadyDrawn,
+    BadPractice,
+    CallClosed,
+    CallPending,
+    DrawFirst,
+    FinalDiscardNeeded,
+    MatchOver,
+    MeldLimit,
+    MeldsFirst,
+    NoCalls,
+    NoJokerThere,
+    NoLayoffs,
+    NoSuchMeld,
+    NoSwaps,
+    NothingToTurnOver,
+    NotInHand,
+    NotYourMeld,
+    NotYourTurn,
+    NoUpcard,
+    OwnDiscard,
+    UpcardChanged,
+    UpcardReturned,
+    WouldBeStuck,
+)
+from service.rummy import melds
+from service.rummy.cards import JOKER, Card, in_order, pack, points, without
+from service.rummy.model import (
+    Blocked,
+    Call,
+    Called,
+    CallWindow,
+    Deal,
+    DealEnded,
+    DealerDrawn,
+    DealResult,
+    Dealt,
+    Discard,
+    Discarded,
+    Draw,
+    Drew,
+    Event,
+    LaidOff,
+    LayMeld,
+    LayOff,
+    Match,
+    MatchEnded,
+    MatchResult,
+    Meld,
+    Melded,
+    Move,
+    Swap,
+    Swapped,
+    TurnedOver,
+    WentOut,
+)
+from service.rummy.rules import TURN_LIMIT, Rules
+from service.rummy.shuffle import lot, shuffled
+
+Change = tuple[Match, tuple[Event, ...]]
+"""A match after a change, and the events that tell of the change."""
+
+
+def new_match(
+    rules: Rules,
+    seed: str,
+    dealer: int | None = None,
+    order: Sequence[Card] | None = None,
+) -> Change:
+    """A match with its first deal dealt.
+
+    All chance comes from `seed`. For practice the first `dealer` and the `order` of the pack, the
+    first card to be dealt first, can be given; BadPractice if they do not fit the rules.
+    """
+    if dealer is not None and not 0 <= dealer < rules.players:
+        raise BadPractice(
+            f"There is no seat {dealer} to deal first; seats are 0 to {rules.players - 1}.",
+            dealer=dealer,
+        )
+    if order is not None:
+        _check_order(order, rules)
+    first = lot(rules.players, seed, "dealer") if dealer is None else dealer
+    match = Match(rules=rules, seed=seed, totals=(0,) * rules.players)
+    match, dealt = _new_deal(match, number=1, dealer=first, order=order)
+    return match, (DealerDrawn(first), *dealt)
+
+
+def apply(match: Match, seat: int, move: Move, now: int) -> Change:
+    """The match after `seat` makes `move` at the time `now` (milliseconds), and what happened.
+
+    Raises a leaf of errors.Refused that names the clause; then nothing has happened.
+    """
+    deal = guard_running(match)
+    if isinstance(move, Call):
+        return _call(match, deal, seat, move, now)
+    guard_turn(deal, seat)
+    if isinstance(move, Draw):
+        return _draw(match, deal, move, now)
+    guard_drawn(deal)
+    match move:
+        case LayMeld():
+            return _lay_meld(match, deal, move)
+        case LayOff():
+            return _lay_off(match, deal, move)
+        case Swap():
+            return _swap(match, deal, move)
+        case Discard():
+            return _discard(match, deal, move, now)
+
+
+# --------------------------------------------------------------------------------- guards
+# Each raises or lets pass. legal.py asks the same ones.
+
+
+def guard_running(match: Match) -> Deal:
+    """The deal being played; MatchOver if there is none."""
+    if match.deal is None:
+        raise MatchOver("The match is over; nobody plays another card.", rule="common.8")
+    return match.deal
+
+
+def guard_turn(deal: Deal, seat: int) -> None:
+    """It is that seat's turn (common.1)."""
+    if deal.turn != seat:
+        raise NotYourTurn(f"It is the turn of seat {deal.turn}.", rule="common.1", turn=deal.turn)
+
+
+def guard_drawn(deal: Deal) -> None:
+    """The player has drawn (common.3)."""
+    if deal.phase == "draw":
+        raise DrawFirst("Draw a card first, from the stock or the upcard.", rule="common.3")
+
+
+def guard_not_drawn(deal: Deal) -> None:
+    """The player has not drawn (common.3)."""
+    if deal.phase == "play":
+        raise AlreadyDrawn(
+            "You have drawn this turn; meld, lay off or swap as you like, then discard.",
+            rule="common.3",
+        )
+
+
+def guard_call_settled(deal: Deal, rules: Rules, now: int) -> None:
+    """No timed call is open that the draw would have to wait for (call-rummy.5)."""
+    window = deal.window
+    if window and window.closes is not None and now < window.closes and callable_on(deal, rules):
+        seconds = -(-(window.closes - now) // 1000)
+        raise CallPending(
+            f"{deal.upcard} fits a meld and may still be called for {seconds} s; draw after that.",
+            rule="call-rummy.5",
+            seconds=seconds,
+        )
+
+
+def guard_stock(deal: Deal, rules: Rules) -> None:
+    """A stock card can be had, or asking for one ends the deal (common.12)."""
+    if deal.stock or _turnovers_used_up(deal, rules) or _can_turn_over(deal, rules):
+        return
+    raise NothingToTurnOver(
+        "The stock is empty and the discard pile has no card to turn over; take the upcard.",
+        rule="common.12",
+    )
+
+
+def guard_upcard(deal: Deal, expected: Card | None) -> Card:
+    """The upcard, which is the `expected` one if any is."""
+    if deal.upcard is None:
+        raise NoUpcard("There is no upcard to take; draw from the stock.", rule="common.3")
+    if expected is not None and expected != deal.upcard:
+        raise UpcardChanged(
+            f"The upcard is {deal.upcard} now, not {expected}.",
+            rule="common.3",
+            upcard=deal.upcard,
+            expected=expected,
+        )
+    return deal.upcard
+
+
+def guard_may_meld(deal: Deal, rules: Rules) -> None:
+    """A new meld may be laid at this point of the turn."""
+    if rules.melds_per_turn == "one" and deal.new_melds:
+        raise MeldLimit("One new meld a turn.", rule=rules.clause("melds_per_turn"), limit=1)
+    if rules.order == "melds_first" and deal.laid_off:
+        raise MeldsFirst(
+            "You have laid off this turn; new melds come before layoffs.",
+            rule=rules.clause("order"),
+        )
+
+
+def guard_may_lay_off(deal: Deal, rules: Rules, meld: Meld) -> None:
+    """The player may lay off on that meld."""
+    if rules.layoffs == "none":
+        raise NoLayoffs("Nothing is laid off at this table.", rule=rules.clause("layoffs"))
+    if rules.layoffs == "own" and meld.owner != deal.turn:
+        raise NotYourMeld(
+            f"Meld {meld.id} lies in front of seat {meld.owner}; lay off on your own melds only.",
+            rule=rules.clause("layoffs"),
+            meld=meld.id,
+            owner=meld.owner,
+        )
+
+
+def guard_may_swap(rules: Rules) -> None:
+    """Jokers may be swapped out at this table."""
+    if not rules.joker_swap:
+        raise NoSwaps(
+            "Jokers stay where they are laid at this table.", rule=rules.clause("joker_swap")
+        )
+
+
+def guard_may_discard(deal: Deal, rules: Rules, card: Card) -> None:
+    """The card is not the upcard that was taken this turn (straight.4, parlett.3)."""
+    if card == deal.taken:
+        raise UpcardReturned(
+            f"You took {card} from the discard pile this turn; discard another card.",
+            rule=rules.clause("return_upcard"),
+            card=card,
+        )
+
+
+def guard_finishable(
+    hand: tuple[Card, ...], table: Sequence[Meld], deal: Deal, rules: Rules
+) -> None:
+    """The turn can still end with that hand and those melds (common.13, common.15).
+
+    A hand with any card that may be discarded can end the turn. Else all that is left is the upcard
+    just taken: it has to find a place on the table, or to be swapped for a joker.
+    """
+    if not hand:
+        if rules.final_discard:
+            raise FinalDiscardNeeded(
+                "The last card must be discarded to go out, so one has to stay in your hand.",
+                rule=rules.clause("final_discard"),
+            )
+        return
+    if deal.taken is None or any(card != deal.taken for card in hand):
+        return
+    if _can_get_rid_of(hand, table, deal.turn, rules):
+        return
+    raise WouldBeStuck(
+        f"You would be left with {' '.join(hand)}, the upcard that you took, which you may not "
+        "discard this turn and could not play.",
+        rule="common.13",
+        cards=hand,
+    )
+
+
+def always_finishable(deal: Deal, rules: Rules) -> bool:
+    """Whether guard_finishable lets every play of this turn pass."""
+    return deal.taken is None and not rules.final_discard
+
+
+def guard_may_call(deal: Deal, rules: Rules, seat: int, now: int) -> None:
+    """That seat may call the upcard now (call-rummy.5)."""
+    if rules.call == "off":
+        raise NoCalls("Nothing is called at this table.", rule=rules.clause("call"))
+    window = deal.window
+    if window is None or (window.closes is not None and now >= window.closes):
+        raise CallClosed(
+            "Only a card that a player has just discarded may be called, and only until the next "
+            "draw or until the time is up.",
+            rule="call-rummy.5",
+        )
+    if window.seat == seat:
+        raise OwnDiscard("You discarded that card yourself.", rule="call-rummy.5")
+
+
+def callable_on(deal: Deal, rules: Rules) -> tuple[Meld, ...]:
+    """The melds that the upcard fits directly, whoever laid them."""
+    card = deal.upcard
+    return tuple(
+        meld
+        for meld in deal.melds
+        if (faces := melds.open_faces(meld, rules)) and (card == JOKER or card in faces)
+    )
+
+
+# --------------------------------------------------------------------------------- the moves
+
+
+def _draw(match: Match, deal: Deal, move: Draw, now: int) -> Change:
+    guard_not_drawn(deal)
+    guard_call_settled(deal, match.rules, now)
+    if move.source == "discard":
+        return _take_upcard(match, deal, guard_upcard(deal, move.card))
+    guard_stock(deal, match.rules)
+    if not deal.stock and _turnovers_used_up(deal, match.rules):
+        return _block(match, deal, "turnovers_used_up")
+    return _draw_from_stock(match, deal)
+
+
+def _take_upcard(match: Match, deal: Deal, card: Card) -> Change:
+    hand = deal.hands[deal.turn]
+    # With an equal card in hand nobody can tell whether "the other one" is discarded (common.14).
+    banned = not match.rules.return_upcard and card not in hand
+    deal = _with_hand(deal, (*hand, card))
+    deal = replace(
+        deal,
+        pile=deal.pile[:-1],
+        phase="play",
+        taken=card if banned else None,
+        window=None,
+    )
+    return replace(match, deal=deal), (Drew(deal.turn, "discard", card),)
+
+
+def _draw_from_stock(match: Match, deal: Deal) -> Change:
+    events: list[Event] = []
+    if not deal.stock:
+        deal, turned = _turn_over(match, deal)
+        events.append(turned)
+    card, stock = deal.stock[0], deal.stock[1:]
+    deal = _with_hand(deal, (*deal.hands[deal.turn], card))
+    deal = replace(deal, stock=stock, phase="play", window=None)
+    events.append(Drew(deal.turn, "stock", card))
+    rules = match.rules
+    last_card = rules.turnover == "last_card" and not stock
+    if last_card and not _turnovers_used_up(deal, rules) and _can_turn_over(deal, rules):
+        deal, turned = _turn_over(match, deal)
+        events.append(turned)
+    return replace(match, deal=deal), tuple(events)
+
+
+def _lay_meld(match: Match, deal: Deal, move: LayMeld) -> Change:
+    seat, rules = deal.turn, match.rules
+    guard_may_meld(deal, rules)
+    hand = _taken_from_hand(deal, move.cards)
+    shape = melds.form(move.cards, move.jokers, rules)
+    meld = Meld(len(deal.melds) + 1, seat, shape.kind, shape.faces, shape.jokers)
+    table = (*deal.melds, meld)
+    guard_finishable(hand, table, deal, rules)
+    deal = replace(_with_hand(deal, hand), melds=table, new_melds=deal.new_melds + 1)
+    event = Melded(seat, meld.id, meld.kind, meld.cards, meld.faces)
+    return _after_play(match, deal, event, "meld")
+
+
+def _lay_off(match: Match, deal: Deal, move: LayOff) -> Change:
+    seat, rules = deal.turn, match.rules
+    hand = _taken_from_hand(deal, move.cards)
+    meld = _meld_of(deal, move.meld)
+    guard_may_lay_off(deal, rules, meld)
+    shape = melds.extended(meld, move.cards, move.jokers, rules)
+    meld = replace(meld, faces=shape.faces, jokers=shape.jokers)
+    table = _with_meld(deal, meld)
+    guard_finishable(hand, table, deal, rules)
+    deal = replace(_with_hand(deal, hand), melds=table, laid_off=True)
+    event = LaidOff(seat, meld.id, in_order(move.cards), meld.faces)
+    return _after_play(match, deal, event, "layoff")
+
+
+def _swap(match: Match, deal: Deal, move: Swap) -> Change:
+    seat, rules = deal.turn, match.rules
+    guard_may_swap(rules)
+    hand = _taken_from_hand(deal, (move.card,))
+    meld = _meld_of(deal, move.meld)
+    shape = melds.swapped(meld, move.card)
+    if shape is None:
+        raise NoJokerThere(
+            f"No joker in meld {meld.id} stands for {move.card}.",
+            rule="jokers.3",
+            meld=meld.id,
+            card=move.card,
+        )
+    hand = (*hand, JOKER)
+    table = _with_meld(deal, replace(meld, jokers=shape.jokers))
+    guard_finishable(hand, table, deal, rules)
+    deal = replace(_with_hand(deal, hand), melds=table)
+    return replace(match, deal=deal), (Swapped(seat, meld.id, move.card),)
+
+
+def _discard(match: Match, deal: Deal, move: Discard, now: int) -> Change:
+    seat, rules = deal.turn, match.rules
+    hand = _taken_from_hand(deal, (move.card,))
+    guard_may_discard(deal, rules, move.card)
+    deal = replace(_with_hand(deal, hand), pile=(*deal.pile, move.card), turns=deal.turns + 1)
+    events: tuple[Event, ...] = (Discarded(seat, move.card),)
+    if not hand:
+        match, ended = _go_out(match, deal, "discard")
+        return match, events + ended
+    if deal.turns >= TURN_LIMIT:
+        match, ended = _block(match, deal, "turn_limit")
+        return match, events + ended
+    closes = None if rules.call_seconds is None else now + rules.call_seconds * 1000
+    deal = replace(
+        deal,
+        turn=(seat + 1) % rules.players,
+        phase="draw",
+        taken=None,
+        new_melds=0,
+        laid_off=False,
+        window=None if rules.call == "off" else CallWindow(seat, closes),
+    )
+    return replace(match, deal=deal), events
+
+
+def _call(match: Match, deal: Deal, seat: int, move: Call, now: int) -> Change:
+    rules = match.rules
+    guard_may_call(deal, rules, seat, now)
+    card, discarder = deal.pile[-1], deal.window.seat if deal.window else seat
+    meld = _meld_of(deal, move.meld)
+    shape = melds.extended(meld, (card,), move.jokers, rules)
+    meld = replace(meld, faces=shape.faces, jokers=shape.jokers)
+    deal = replace(deal, melds=_with_meld(deal, meld), pile=deal.pile[:-1], window=None)
+    events: tuple[Event, ...] = (Called(seat, discarder, meld.id, card, meld.faces),)
+    if not deal.stock and not deal.pile:
+        match, ended = _block(match, deal, "nothing_to_draw")
+        return match, events + ended
+    return replace(match, deal=deal), events
+
+
+# ------------------------------------------------------------------------------ the stock
+
+
+def _turn_over(match: Match, deal: Deal) -> tuple[Deal, TurnedOver]:
+    """The discard pile as the new stock, as the options say; there must be something to turn."""
+    rules = match.rules
+    number = deal.turnovers + 1
+    stock, pile = deal.pile, deal.pile[:0]
+    if rules.turnover_keeps_upcard:
+        stock, pile = stock[:-1], stock[-1:]
+    if rules.turnover_shuffles:
+        stock = shuffled(in_order(stock), match.seed, f"deal {deal.number} turnover {number}")
+    if rules.turnover_new_upcard:
+        stock, pile = stock[1:], stock[:1]
+    deal = replace(deal, stock=stock, pile=pile, turnovers=number)
+    return deal, TurnedOver(len(stock), deal.upcard)
+
+
+def _turnovers_used_up(deal: Deal, rules: Rules) -> bool:
+    return rules.turnovers is not None and deal.turnovers >= rules.turnovers
+
+
+def _can_turn_over(deal: Deal, rules: Rules) -> bool:
+    """Whether a turnover would give at least one card to draw."""
+    stays = rules.turnover_keeps_upcard + rules.turnover_new_upcard
+    return len(deal.pile) > stays
+
+
+# --------------------------------------------------------------------- beginnings and ends
+
+
+def _new_deal(
+    match: Match, *, number: int, dealer: int, order: Sequence[Card] | None = None
+) -> Change:
+    """Deal: a card at a time from the dealer's left, then the upcard if there is one."""
+    rules = match.rules
+    cards = tuple(order or shuffled(pack(rules.decks, rules.jokers), match.seed, f"deal {number}"))
+    dealt = rules.players * rules.hand_size
+    hands = tuple(
+        in_order(cards[(seat - dealer - 1) % rules.players : dealt : rules.players])
+        for seat in range(rules.players)
+    )
+    pile = cards[dealt : dealt + rules.upcard]
+    stock = cards[dealt + rules.upcard :]
+    turn = (dealer + 1) % rules.players
+    deal = Deal(number, dealer, hands, stock, pile, turn)
+    event = Dealt(number, dealer, hands, deal.upcard, len(stock))
+    return replace(match, deal=deal), (event,)
+
+
+def _check_order(order: Sequence[Card], rules: Rules) -> None:
+    """The given card order is the pack, card for card."""
+    wanted = Counter(pack(rules.decks, rules.jokers))
+    given = Counter(order)
+    if given != wanted:
+        missing, extra = in_order((wanted - given).elements()), in_order((given - wanted).elements())
+        raise BadPractice(
+            f"The card order is not the pack of {wanted.total()} cards: missing "
+            f"{' '.join(missing) or 'none'}; too many {' '.join(extra) or 'none'}.",
+            missing=missing,
+            extra=extra,
+        )
+
+
+def _after_play(match: Match, deal: Deal, event: Event, how: WentOut) -> Change:
+    """A meld or layoff that empties the hand ends the deal at once (common.8)."""
+    if deal.hands[deal.turn]:
+        return replace(match, deal=deal), (event,)
+    match, ended = _go_out(match, replace(deal, turns=deal.turns + 1), how)
+    return match, (event, *ended)
+
+
+def _go_out(match: Match, deal: Deal, how: WentOut) -> Change:
+    rules, winner = match.rules, deal.turn
+    counts = _counts(deal, rules)
+    if rules.scoring == "penalty":
+        scores = counts
+    else:
+        scores = tuple(sum(counts) if seat == winner else 0 for seat in range(rules.players))
+    result = DealResult(
+        number=deal.number,
+        dealer=deal.dealer,
+        reason="went_out",
+        how=how,
+        winner=winner,
+        hands=deal.hands,
+        counts=counts,
+        scores=scores,
+        totals=_added(match.totals, scores),
+        turns=deal.turns,
+    )
+    return _after_deal(match, result)
+
+
+def _block(match: Match, deal: Deal, why: Blocked) -> Change:
+    """The deal ends without a winner; nobody scores, but it counts (common.12)."""
+    result = DealResult(
+        number=deal.number,
+        dealer=deal.dealer,
+        reason="blocked",
+        why=why,
+        hands=deal.hands,
+        counts=_counts(deal, match.rules),
+        scores=(0,) * match.rules.players,
+        totals=match.totals,
+        turns=deal.turns,
+    )
+    return _after_deal(match, result)
+
+
+def _after_deal(match: Match, result: DealResult) -> Change:
+    """The next deal, or the end of the match (common.2, common.11)."""
+    rules = match.rules
+    match = replace(match, totals=result.totals, last=result, deal=None)
+    played = rules.deals is not None and result.number >= rules.deals
+    reached = rules.target is not None and max(result.totals) >= rules.target
+    if not played and not reached:
+        dealer = (result.dealer + 1) % rules.players
+        match, dealt = _new_deal(match, number=result.number + 1, dealer=dealer)
+        return match, (DealEnded(result), *dealt)
+    best = min(result.totals) if rules.scoring == "penalty" else max(result.totals)
+    winners = tuple(seat for seat, total in enumerate(result.totals) if total == best)
+    ending = MatchResult(
+        reason="deals_played" if played else "target_reached",
+        winners=winners,
+        tie=len(winners) > 1,
+        totals=result.totals,
+    )
+    return replace(match, result=ending), (DealEnded(result), MatchEnded(ending))
+
+
+def _counts(deal: Deal, rules: Rules) -> tuple[int, ...]:
+    return tuple(
+        sum(points(card, rules.ace_points, rules.joker_points) for card in hand)
+        for hand in deal.hands
+    )
+
+
+def _added(totals: Sequence[int], scores: Sequence[int]) -> tuple[int, ...]:
+    return tuple(total + score for total, score in zip(totals, scores, strict=True))
+
+
+# ------------------------------------------------------------------------ hands and melds
+
+
+def _taken_from_hand(deal: Deal, cards: Sequence[Card]) -> tuple[Card, ...]:
+    """The hand of the player whose turn it is, less `cards`; NotInHand if one is not there.
+
+    The same answer wherever the card is, so that it tells nothing about other hands.
+    """
+    hand = deal.hands[deal.turn]
+    lacking = Counter(cards) - Counter(hand)
+    if lacking:
+        missing = in_order(lacking.elements())
+        raise NotInHand(
+            f"{' '.join(missing)} is not in your hand.", rule="common.3", cards=missing
+        )
+    return without(hand, cards)
+
+
+def _meld_of(deal: Deal, number: int) -> Meld:
+    if not 1 <= number <= len(deal.melds):
+        raise NoSuchMeld(
+            f"There is no meld {number} on the table.", rule="common.7", meld=number
+        )
+    return deal.melds[number - 1]
+
+
+def _with_hand(deal: Deal, hand: Sequence[Card]) -> Deal:
+    """The deal with another hand for the player whose turn it is."""
+    hands = list(deal.hands)
+    hands[deal.turn] = in_order(hand)
+    return replace(deal, hands=tuple(hands))
+
+
+def _with_meld(deal: Deal, meld: Meld) -> tuple[Meld, ...]:
+    """The melds on the table with `meld` as it is now."""
+    table = list(deal.melds)
+    table[meld.id - 1] = meld
+    return tuple(table)
+
+
+def _can_get_rid_of(hand: Sequence[Card], table: Sequence[Meld], seat: int, rules: Rules) -> bool:
+    """Whether a hand of nothing but the upcard just taken can still be played to an end.
+
+    A natural card is alone then: it can be laid off where that may empty the hand, or be swapped
+    for a joker, which may be discarded. Jokers cannot be swapped and need room for all of them.
+    """
+    card = hand[0]
+    may_empty_hand = rules.layoffs != "none" and not rules.final_discard
+    targets = [
+        meld for meld in table if may_empty_hand and (rules.layoffs == "any" or meld.owner == seat)
+    ]
+    if card == JOKER:
+        return sum(melds.room(meld, rules) for meld in targets) >= len(hand)
+    if any(card in melds.open_faces(meld, rules) for meld in targets):
+        return True
+    return rules.joker_swap and any(melds.swapped(meld, card) for meld in table)

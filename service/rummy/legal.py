@@ -1,0 +1,114 @@
+"""Every legal move, found with the guards of the engine, so that list and check cannot disagree."""
+
+from collections.abc import Callable, Iterator
+from typing import ParamSpec
+
+from service.errors import Refused
+from service.rummy import engine, melds
+from service.rummy.cards import JOKER, Card, without
+from service.rummy.model import Call, Deal, Discard, Draw, LayMeld, LayOff, Match, Meld, Move, Swap
+from service.rummy.rules import Rules
+
+P = ParamSpec("P")
+
+
+def legal_moves(match: Match, seat: int, now: int) -> Iterator[Move]:
+    """The moves that `engine.apply` accepts from `seat` at the time `now` (milliseconds).
+
+    First calls and draws, or discards, layoffs and swaps; then melds, those with few jokers first.
+    Each move is there once: cards in the order of the meld, jokers always named, the upcard named
+    in a draw. Only layoffs of several cards are left out: a set or run that takes them all takes
+    them one by one in some order, so single layoffs reach the same table (and where the turn can be
+    finished after all of them, it can be after each). With many jokers there can be very many
+    melds; they are found only as they are taken.
+    """
+    deal = match.deal
+    if deal is None:
+        return
+    yield from _calls(deal, match.rules, seat, now)
+    if seat != deal.turn:
+        return
+    if deal.phase == "draw":
+        yield from _draws(deal, match.rules, now)
+        return
+    yield from _discards(deal, match.rules)
+    yield from _accepted(match, _layoffs(deal, match.rules), now)
+    yield from _accepted(match, _swaps(deal), now)
+    yield from _melds(deal, match.rules)
+
+
+def _calls(deal: Deal, rules: Rules, seat: int, now: int) -> Iterator[Call]:
+    if not _passes(engine.guard_may_call, deal, rules, seat, now):
+        return
+    for meld in engine.callable_on(deal, rules):
+        if deal.upcard == JOKER:
+            yield from (Call(meld.id, (face,)) for face in melds.open_faces(meld, rules))
+        else:
+            yield Call(meld.id)
+
+
+def _draws(deal: Deal, rules: Rules, now: int) -> Iterator[Draw]:
+    if not _passes(engine.guard_call_settled, deal, rules, now):
+        return
+    if _passes(engine.guard_stock, deal, rules):
+        yield Draw("stock")
+    if deal.upcard is not None:
+        yield Draw("discard", deal.upcard)
+
+
+def _discards(deal: Deal, rules: Rules) -> Iterator[Discard]:
+    for card in dict.fromkeys(deal.hands[deal.turn]):
+        if _passes(engine.guard_may_discard, deal, rules, card):
+            yield Discard(card)
+
+
+def _layoffs(deal: Deal, rules: Rules) -> Iterator[LayOff]:
+    """The single cards of the hand that fit a meld, as far as the meld goes."""
+    hand = deal.hands[deal.turn]
+    for meld in deal.melds:
+        for face in melds.open_faces(meld, rules):
+            if face in hand:
+                yield LayOff(meld.id, (face,))
+            if JOKER in hand:
+                yield LayOff(meld.id, (JOKER,), (face,))
+
+
+def _swaps(deal: Deal) -> Iterator[Swap]:
+    """The cards of the hand that a joker on the table stands for."""
+    hand = deal.hands[deal.turn]
+    for meld in deal.melds:
+        for face in dict.fromkeys(meld.faces[place] for place in meld.jokers):
+            if face in hand:
+                yield Swap(meld.id, face)
+
+
+def _melds(deal: Deal, rules: Rules) -> Iterator[LayMeld]:
+    if not _passes(engine.guard_may_meld, deal, rules):
+        return
+    hand = deal.hands[deal.turn]
+    sure = engine.always_finishable(deal, rules)
+    for shape in melds.melds_in(hand, rules):
+        if sure or _passes(
+            engine.guard_finishable,
+            without(hand, shape.cards),
+            (*deal.melds, Meld(0, deal.turn, shape.kind, shape.faces, shape.jokers)),
+            deal,
+            rules,
+        ):
+            yield LayMeld(shape.cards, shape.named)
+
+
+def _accepted(match: Match, moves: Iterator[Move], now: int) -> Iterator[Move]:
+    """Those of a few moves of the player whose turn it is that the engine accepts."""
+    turn = engine.guard_running(match).turn
+    for move in moves:
+        if _passes(engine.apply, match, turn, move, now):
+            yield move
+
+
+def _passes(guard: Callable[P, object], *args: P.args, **kwargs: P.kwargs) -> bool:
+    try:
+        guard(*args, **kwargs)
+    except Refused:
+        return False
+    return True

@@ -1,0 +1,366 @@
+"""What is a set, what is a run, what fits on a meld, and which card a joker stands for."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import combinations, combinations_with_replacement
+
+from msgspec import Struct
+
+from service.errors import DoesNotFit, JokerMisnamed, JokerUnclear, NotAMeld
+from service.rummy.cards import FACES, JOKER, RANK_OF, RANKS, SUITS, Card
+from service.rummy.model import Meld, MeldKind, cards_of
+from service.rummy.rules import LONGEST_RUN, MIN_MELD, Rules
+
+_KING = len(RANKS)
+_HIGH_ACE = _KING + 1
+
+
+class Form(Struct, frozen=True):
+    """Cards in the shape of a meld: `faces` in order, `jokers` the places where a joker lies."""
+
+    kind: MeldKind
+    faces: tuple[Card, ...]
+    jokers: tuple[int, ...] = ()
+
+    @property
+    def cards(self) -> tuple[Card, ...]:
+        """The cards themselves, jokers as jokers."""
+        return cards_of(self.faces, self.jokers)
+
+    @property
+    def named(self) -> tuple[Card, ...]:
+        """What each joker stands for, in order."""
+        return tuple(self.faces[place] for place in self.jokers)
+
+
+def form(cards: Sequence[Card], named: Sequence[Card], rules: Rules) -> Form:
+    """The new meld that `cards` make, its jokers standing for the `named` cards.
+
+    Without `named` the jokers stand for the only cards that make a meld of it. Raises NotAMeld,
+    JokerUnclear where more than one choice is possible, JokerMisnamed where the names do not match
+    the jokers in number (common.4, common.5, jokers.1, jokers.2).
+    """
+    natural = [card for card in cards if card != JOKER]
+    jokers = len(cards) - len(natural)
+    if len(cards) < MIN_MELD:
+        raise NotAMeld(
+            f"{_spell(cards)}: a meld has at least {MIN_MELD} cards.", rule="common.4", cards=tuple(cards)
+        )
+    if not natural:
+        raise NotAMeld(
+            "At least one card of a meld is not a joker.", rule="jokers.1", cards=tuple(cards)
+        )
+    stands_for = _stands_for(natural, jokers, named, rules, cards)
+    found = _shape(natural, stands_for, rules) if stands_for is not None else None
+    if found is None:
+        faces = natural + list(stands_for or ())
+        raise NotAMeld(
+            f"{_spell(cards)}: {_why_no_meld(faces, rules)}.",
+            rule=_clause_of(faces),
+            cards=tuple(cards),
+        )
+    return found
+
+
+def extended(meld: Meld, cards: Sequence[Card], named: Sequence[Card], rules: Rules) -> Form:
+    """The meld with `cards` laid off on it, all of them, its own cards unmoved (common.6, common.7).
+
+    `named` as in `form`. Raises DoesNotFit, JokerUnclear, JokerMisnamed.
+    """
+    natural = [card for card in cards if card != JOKER]
+    jokers = len(cards) - len(natural)
+    lying = list(meld.faces)
+    stands_for = _stands_for(lying + natural, jokers, named, rules, cards, on=meld)
+    if stands_for is not None:
+        old = [(face, place in meld.jokers) for place, face in enumerate(meld.faces)]
+        new = [(face, False) for face in natural] + [(face, True) for face in stands_for]
+        found = _shape_of(old + new, rules, ace_is_high=_ends_in_ace(meld))
+        if found is not None:
+            return found
+    faces = lying + natural + list(stands_for or ())
+    raise DoesNotFit(
+        f"{_spell(cards)} on {_spell(meld.cards)}: {_why_no_meld(faces, rules)}.",
+        rule=_clause_of(faces),
+        meld=meld.id,
+        cards=tuple(cards),
+    )
+
+
+def swapped(meld: Meld, card: Card) -> Form | None:
+    """The meld with the natural `card` in place of a joker that stands for it, if there is one."""
+    for place in meld.jokers:
+        if meld.faces[place] == card:
+            rest = tuple(other for other in meld.jokers if other != place)
+            return Form(meld.kind, meld.faces, rest)
+    return None
+
+
+def open_faces(meld: Meld, rules: Rules) -> tuple[Card, ...]:
+    """The cards that fit the meld now, one at a time; a joker could lie there for any of them."""
+    if meld.kind == "set":
+        rank = meld.faces[0][0]
+        return tuple(
+            rank + suit for suit in SUITS if meld.faces.count(rank + suit) < rules.decks
+        )
+    if len(meld.faces) >= LONGEST_RUN:
+        return ()
+    suit = meld.faces[0][1]
+    low = RANK_OF[meld.faces[0]]
+    high = _HIGH_ACE if _ends_in_ace(meld) else RANK_OF[meld.faces[-1]]
+    ends = (_face(place, suit) for place in (low - 1, high + 1) if 1 <= place <= _top(rules))
+    return tuple(dict.fromkeys(ends))
+
+
+def room(meld: Meld, rules: Rules) -> int:
+    """How many more cards the meld can take in all, whichever they are."""
+    return (LONGEST_RUN if meld.kind == "run" else rules.fullest_set) - len(meld.faces)
+
+
+def melds_in(hand: Sequence[Card], rules: Rules) -> Iterator[Form]:
+    """Every meld that cards of this hand can make, each once, those with few jokers first.
+
+    Joker for joker and face for face: where a joker could stand for a card that is also in the
+    hand, both are given. With many jokers there are a great many, so take no more than needed.
+    """
+    held = Counter(hand)
+    jokers = held.pop(JOKER, 0)
+    for used in range(jokers + 1):
+        yield from _sets_in(held, used, rules)
+        yield from _runs_in(held, used, rules)
+
+
+# ------------------------------------------------------------------------------- which shape
+
+
+def _shape(natural: Sequence[Card], jokers: Sequence[Card], rules: Rules) -> Form | None:
+    laid = [(face, False) for face in natural] + [(face, True) for face in jokers]
+    return _shape_of(laid, rules, ace_is_high=False)
+
+
+def _shape_of(laid: list[tuple[Card, bool]], rules: Rules, *, ace_is_high: bool) -> Form | None:
+    """Faces (each with whether a joker shows it) in meld order, or None if they are no meld.
+
+    `ace_is_high` says where the ace of a full run of thirteen lies.
+    """
+    faces = [face for face, _ in laid]
+    if len({face[0] for face in faces}) == 1:
+        if any(faces.count(face) > rules.decks for face in faces):
+            return None
+        return _form("set", sorted(laid))
+    if len({face[1] for face in faces}) != 1 or len(set(faces)) != len(faces):
+        return None
+    for high in (ace_is_high, not ace_is_high):
+        if high and rules.aces == "low":
+            continue
+        ranks = sorted(_place(face, high=high) for face in faces)
+        if ranks[-1] - ranks[0] == len(ranks) - 1:
+            return _form("run", sorted(laid, key=lambda card: _place(card[0], high=high)))
+    return None
+
+
+def _form(kind: MeldKind, laid: list[tuple[Card, bool]]) -> Form:
+    jokers = tuple(place for place, (_, is_joker) in enumerate(laid) if is_joker)
+    return Form(kind, tuple(face for face, _ in laid), jokers)
+
+
+def _ends_in_ace(meld: Meld) -> bool:
+    return meld.kind == "run" and RANK_OF[meld.faces[-1]] == 1
+
+
+def _place(face: Card, *, high: bool) -> int:
+    rank = RANK_OF[face]
+    return _HIGH_ACE if high and rank == 1 else rank
+
+
+def _face(place: int, suit: str) -> Card:
+    return RANKS[(place - 1) % len(RANKS)] + suit
+
+
+def _top(rules: Rules) -> int:
+    """The highest place of a run: a king's, or that of an ace above it."""
+    return _KING if rules.aces == "low" else _HIGH_ACE
+
+
+# ------------------------------------------------------------------ what the jokers stand for
+
+
+def _stands_for(
+    fixed: Sequence[Card],
+    jokers: int,
+    named: Sequence[Card],
+    rules: Rules,
+    cards: Sequence[Card],
+    on: Meld | None = None,
+) -> Sequence[Card] | None:
+    """The faces that the jokers get: the named ones, or the only possible ones; None if there are none.
+
+    `fixed` are the faces that are certain. A joker named as a joker or in a wrong number raises
+    JokerMisnamed; more than one possibility raises JokerUnclear (jokers.2).
+    """
+    if named:
+        if len(named) != jokers or JOKER in named:
+            raise JokerMisnamed(
+                f"{_spell(cards)} has {jokers} joker(s); `jokers` names {len(named)}: one natural "
+                "card for each joker, in any order.",
+                rule="jokers.2",
+                cards=tuple(cards),
+                jokers=tuple(named),
+            )
+        return named
+    if not jokers:
+        return ()
+    possible = _possible(fixed, jokers, rules, on)
+    if len(possible) > 1:
+        choices = tuple(" ".join(choice) for choice in possible)
+        raise JokerUnclear(
+            f"{_spell(cards)}: a joker could stand for {' or '.join(choices)}; say which in `jokers`.",
+            rule="jokers.2",
+            cards=tuple(cards),
+            choices=choices,
+        )
+    return possible[0] if possible else None
+
+
+def _possible(
+    fixed: Sequence[Card], jokers: int, rules: Rules, on: Meld | None
+) -> list[tuple[Card, ...]]:
+    """Every choice of faces for so many jokers that makes a meld with the `fixed` faces."""
+    found: list[tuple[Card, ...]] = []
+    ranks = {face[0] for face in fixed}
+    suits = {face[1] for face in fixed}
+    if len(ranks) == 1 and (on is None or on.kind == "set"):
+        rank = ranks.pop()
+        for choice in combinations_with_replacement([rank + suit for suit in SUITS], jokers):
+            faces = [*fixed, *choice]
+            if all(faces.count(face) <= rules.decks for face in faces):
+                found.append(choice)
+    length = len(fixed) + jokers
+    if len(suits) == 1 and (on is None or on.kind == "run") and length <= LONGEST_RUN:
+        suit = suits.pop()
+        needed = set(fixed)
+        for start in range(1, _top(rules) - length + 2):
+            window = [_face(place, suit) for place in range(start, start + length)]
+            missing = tuple(face for face in window if face not in needed)
+            if len(missing) == jokers and len(needed) == len(fixed) and missing not in found:
+                found.append(missing)
+    return found
+
+
+# ------------------------------------------------------------------------ all melds of a hand
+
+
+def _sets_in(held: Counter[Card], jokers: int, rules: Rules) -> Iterator[Form]:
+    for rank in RANKS:
+        counts = tuple(held.get(rank + suit, 0) for suit in SUITS)
+        if any(counts) and sum(counts) + jokers >= MIN_MELD:
+            for shape in _set_shapes(counts, jokers, rules.decks):
+                yield _form("set", [(rank + SUITS[suit], is_joker) for suit, is_joker in shape])
+
+
+@cache
+def _set_shapes(
+    counts: tuple[int, ...], jokers: int, decks: int
+) -> tuple[tuple[tuple[int, bool], ...], ...]:
+    """Every set of one rank with exactly so many jokers, as (suit, is a joker) pairs.
+
+    `counts` are the natural cards held by suit. There are few different arguments, so each is
+    worked out once.
+    """
+    shapes: list[tuple[tuple[int, bool], ...]] = [()]
+    for suit, count in enumerate(counts):
+        shapes = [
+            (*shape, *((suit, False),) * natural, *((suit, True),) * wild)
+            for shape in shapes
+            for natural in range(min(count, decks) + 1)
+            for wild in range(min(jokers, decks - natural) + 1)
+        ]
+    return tuple(
+        shape
+        for shape in shapes
+        if len(shape) >= MIN_MELD
+        and sum(is_joker for _, is_joker in shape) == jokers
+        and len(shape) > jokers
+    )
+
+
+def _runs_in(held: Counter[Card], jokers: int, rules: Rules) -> Iterator[Form]:
+    top = _top(rules)
+    for suit in SUITS:
+        places = [place for place in range(1, top + 1) if _face(place, suit) in held]
+        if not places or len(places) + jokers < MIN_MELD:
+            continue
+        mask = sum(1 << place for place in places)
+        for start, end, window in _windows(top):
+            gaps = (window & ~mask).bit_count()
+            length = end - start
+            if gaps <= jokers < length:
+                yield from _run_shapes(mask, start, end, jokers - gaps, suit)
+
+
+def _run_shapes(mask: int, start: int, end: int, spare: int, suit: str) -> Iterator[Form]:
+    """The runs of one stretch: jokers in its gaps, and `spare` more in place of cards held."""
+    faces = tuple(_face(place, suit) for place in range(start, end))
+    gaps = [place - start for place in range(start, end) if not mask >> place & 1]
+    held = [place - start for place in range(start, end) if mask >> place & 1]
+    for more in combinations(held, spare):
+        yield Form("run", faces, tuple(sorted((*gaps, *more))))
+
+
+@cache
+def _windows(top: int) -> tuple[tuple[int, int, int], ...]:
+    """Every stretch of places that a run may cover: start, end (not included), and its bits."""
+    return tuple(
+        (start, start + length, (1 << start + length) - (1 << start))
+        for length in range(MIN_MELD, LONGEST_RUN + 1)
+        for start in range(1, top - length + 2)
+    )
+
+
+# -------------------------------------------------------------------------------- explaining
+
+
+def _why_no_meld(faces: Sequence[Card], rules: Rules) -> str:
+    """Why these faces are neither a set nor a run, for a person to read."""
+    ranks = {face[0] for face in faces}
+    suits = {face[1] for face in faces}
+    if len(ranks) == 1:
+        decks = "one deck" if rules.decks == 1 else f"{rules.decks} decks"
+        return (
+            f"a set in {decks} has each suit at most {'once' if rules.decks == 1 else 'twice'}, "
+            f"so at most {rules.fullest_set} cards, jokers included"
+        )
+    if len(suits) > 1:
+        return "the cards have neither the same rank (a set) nor the same suit (a run)"
+    twice = next((face for face in faces if faces.count(face) > 1), None)
+    if twice:
+        return f"a run has each card once, and {twice} is there twice"
+    ordered = sorted(faces, key=RANK_OF.__getitem__)
+    for lower, upper in zip(ordered, ordered[1:], strict=False):
+        if RANK_OF[upper] - RANK_OF[lower] > 1:
+            if lower[0] == "A" and upper[0] in "TJQK":
+                return _about_aces(rules)
+            missing = FACES[FACES.index(lower) + 1 : FACES.index(upper)]
+            if lower[0] == "A" and "K" in ranks:
+                return f"{_about_aces(rules)}; a run does not go round the corner"
+            return (
+                f"between {lower} and {upper} "
+                f"{'the ' + missing[0] + ' is' if len(missing) == 1 else ' '.join(missing) + ' are'}"
+                " missing"
+            )
+    return "the jokers can stand for no cards that would make a meld of it"
+
+
+def _about_aces(rules: Rules) -> str:
+    if rules.aces == "low":
+        return "aces are low, so nothing follows a king"
+    return "a run uses an ace at one end only, and an ace is next to a 2 or a king"
+
+
+def _clause_of(faces: Sequence[Card]) -> str:
+    """common.5 is about sets, common.4 about all the rest."""
+    return "common.5" if len({face[0] for face in faces}) == 1 else "common.4"
+
+
+def _spell(cards: Sequence[Card]) -> str:
+    return " ".join(cards)

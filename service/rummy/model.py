@@ -1,0 +1,287 @@
+"""What a match consists of: its state, the moves that change it and the events that tell of it.
+
+All are values that never change. Seats are numbered from 0 clockwise (common.1), melds from 1 in
+the order in which they are laid in a deal. Times are whole milliseconds since 1970 (UTC).
+"""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from service.rummy.cards import JOKER, Card
+from service.rummy.rules import Rules
+
+MeldKind = Literal["set", "run"]
+Source = Literal["stock", "discard"]
+WentOut = Literal["meld", "layoff", "discard"]
+Blocked = Literal["nothing_to_draw", "turnovers_used_up", "turn_limit"]
+
+
+# ---------------------------------------------------------------------------------------- state
+
+
+class Meld(Struct, frozen=True):
+    """A set or run on the table.
+
+    `faces` are the cards it shows or stands for: a run upwards, a set by suit. `jokers` are the
+    places in `faces` where a joker lies instead of the card (jokers.2).
+    """
+
+    id: int
+    owner: int
+    kind: MeldKind
+    faces: tuple[Card, ...]
+    jokers: tuple[int, ...] = ()
+
+    @property
+    def cards(self) -> tuple[Card, ...]:
+        """The cards as they lie on the table, jokers as jokers."""
+        return cards_of(self.faces, self.jokers)
+
+
+class CallWindow(Struct, frozen=True):
+    """The upcard was just discarded by `seat`, so that others may call it (call-rummy.5)."""
+
+    seat: int
+    closes: int | None
+    """When a timed call ends; None: it is open until the next draw."""
+
+
+class Deal(Struct, frozen=True):
+    """One deal being played."""
+
+    number: int
+    dealer: int
+    hands: tuple[tuple[Card, ...], ...]
+    stock: tuple[Card, ...]
+    """Face down, the next card to draw first."""
+    pile: tuple[Card, ...]
+    """The discard pile, the oldest card first: the upcard is the last."""
+    turn: int
+    """The seat whose turn it is."""
+    phase: Literal["draw", "play"] = "draw"
+    melds: tuple[Meld, ...] = ()
+    turns: int = 0
+    """Turns finished."""
+    turnovers: int = 0
+    taken: Card | None = None
+    """The upcard taken this turn, if it may not be discarded this turn."""
+    new_melds: int = 0
+    """New melds laid this turn."""
+    laid_off: bool = False
+    """Whether anything was laid off this turn."""
+    window: CallWindow | None = None
+
+    @property
+    def upcard(self) -> Card | None:
+        """The top of the discard pile."""
+        return self.pile[-1] if self.pile else None
+
+
+class DealResult(Struct, frozen=True, kw_only=True):
+    """How a deal ended. Everything about it is public: all hands are counted."""
+
+    number: int
+    dealer: int
+    reason: Literal["went_out", "blocked"]
+    how: WentOut | None = None
+    """Of a deal that somebody went out of."""
+    why: Blocked | None = None
+    """Of a blocked deal (common.12)."""
+    winner: int | None = None
+    """The seat that went out."""
+    hands: tuple[tuple[Card, ...], ...]
+    counts: tuple[int, ...]
+    """What each hand counts (common.9)."""
+    scores: tuple[int, ...]
+    totals: tuple[int, ...]
+    """Each seat's total after this deal."""
+    turns: int
+
+
+class MatchResult(Struct, frozen=True, kw_only=True):
+    """How a match ended."""
+
+    reason: Literal["deals_played", "target_reached"]
+    winners: tuple[int, ...]
+    tie: bool
+    """Whether equal totals share the win (common.11)."""
+    totals: tuple[int, ...]
+
+
+class Match(Struct, frozen=True, kw_only=True):
+    """A match: the rules, the deal being played, the totals so far.
+
+    `deal` is None once the match is over; then `result` is set. `last` is the deal before.
+    """
+
+    rules: Rules
+    seed: str
+    """Where all chance of this match comes from. Hidden, like hands, stock and pile."""
+    totals: tuple[int, ...]
+    deal: Deal | None = None
+    last: DealResult | None = None
+    result: MatchResult | None = None
+
+
+def cards_of(faces: tuple[Card, ...], jokers: tuple[int, ...]) -> tuple[Card, ...]:
+    """The cards themselves of a meld that shows `faces`, with jokers at the places `jokers`."""
+    if not jokers:
+        return faces
+    return tuple(JOKER if place in jokers else face for place, face in enumerate(faces))
+
+
+# ---------------------------------------------------------------------------------------- moves
+
+
+class Draw(Struct, frozen=True, tag="draw", tag_field="move"):
+    """Draw a card. With `card`, only if that is the upcard still."""
+
+    source: Source
+    card: Card | None = None
+
+
+class LayMeld(Struct, frozen=True, tag="meld", tag_field="move"):
+    """Lay a new meld. `jokers`: what each joker in `cards` stands for; empty: it is plain."""
+
+    cards: tuple[Card, ...]
+    jokers: tuple[Card, ...] = ()
+
+
+class LayOff(Struct, frozen=True, tag="layoff", tag_field="move"):
+    """Add cards from the hand to a meld on the table."""
+
+    meld: int
+    cards: tuple[Card, ...]
+    jokers: tuple[Card, ...] = ()
+
+
+class Swap(Struct, frozen=True, tag="swap", tag_field="move"):
+    """Take a joker out of a meld for the natural card that it stands for."""
+
+    meld: int
+    card: Card
+
+
+class Discard(Struct, frozen=True, tag="discard", tag_field="move"):
+    """Put a card on the discard pile and end the turn."""
+
+    card: Card
+
+
+class Call(Struct, frozen=True, tag="rummy", tag_field="move"):
+    """ "Rummy!": lay the card just discarded off on a meld that it fits."""
+
+    meld: int
+    jokers: tuple[Card, ...] = ()
+
+
+Play = LayMeld | LayOff | Swap
+"""What a player may do between the draw and the discard."""
+
+Move = Draw | Play | Discard | Call
+
+
+# --------------------------------------------------------------------------------------- events
+
+
+class DealerDrawn(Struct, frozen=True, tag="dealer_drawn", tag_field="type"):
+    """The first dealer was drawn by lot, or set for a practice table (common.2)."""
+
+    seat: int
+
+
+class Dealt(Struct, frozen=True, tag="dealt", tag_field="type"):
+    """A deal began. `hands` is hidden: each seat sees its own (see view.redact)."""
+
+    deal: int
+    dealer: int
+    hands: tuple[tuple[Card, ...], ...]
+    upcard: Card | None
+    stock: int
+
+
+class Drew(Struct, frozen=True, tag="drew", tag_field="type"):
+    """A card was drawn. `card` is hidden from the others when it came from the stock."""
+
+    seat: int
+    source: Source
+    card: Card | None
+
+
+class TurnedOver(Struct, frozen=True, tag="turned_over", tag_field="type"):
+    """The discard pile became the stock, of `stock` cards; `upcard` is the top of the pile now."""
+
+    stock: int
+    upcard: Card | None
+
+
+class Melded(Struct, frozen=True, tag="melded", tag_field="type"):
+    """A new meld was laid down."""
+
+    seat: int
+    meld: int
+    kind: MeldKind
+    cards: tuple[Card, ...]
+    faces: tuple[Card, ...]
+
+
+class LaidOff(Struct, frozen=True, tag="laid_off", tag_field="type"):
+    """Cards were added to a meld; `faces` is the whole meld afterwards."""
+
+    seat: int
+    meld: int
+    cards: tuple[Card, ...]
+    faces: tuple[Card, ...]
+
+
+class Swapped(Struct, frozen=True, tag="swapped", tag_field="type"):
+    """A joker went from a meld to the hand, the natural card took its place."""
+
+    seat: int
+    meld: int
+    card: Card
+
+
+class Discarded(Struct, frozen=True, tag="discarded", tag_field="type"):
+    """A card was discarded; the turn is over."""
+
+    seat: int
+    card: Card
+
+
+class Called(Struct, frozen=True, tag="called", tag_field="type"):
+    """ "Rummy!": `seat` laid the card that `discarder` had discarded off on a meld."""
+
+    seat: int
+    discarder: int
+    meld: int
+    card: Card
+    faces: tuple[Card, ...]
+
+
+class DealEnded(Struct, frozen=True, tag="deal_ended", tag_field="type"):
+    """A deal ended."""
+
+    result: DealResult
+
+
+class MatchEnded(Struct, frozen=True, tag="match_ended", tag_field="type"):
+    """The match ended."""
+
+    result: MatchResult
+
+
+Event = (
+    DealerDrawn
+    | Dealt
+    | Drew
+    | TurnedOver
+    | Melded
+    | LaidOff
+    | Swapped
+    | Discarded
+    | Called
+    | DealEnded
+    | MatchEnded
+)

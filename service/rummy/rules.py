@@ -1,0 +1,645 @@
+"""The house rules: every option with its values, the four presets as data, and how they agree.
+
+A preset is nothing but a set of option values. Nothing outside this module's tables knows the
+presets' names.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+from msgspec import Struct, convert
+
+from service.errors import NoSuchVariant, OptionProblem, OptionsRefused
+from service.rummy.cards import RANKS, SUITS
+
+OptionValue = bool | int | str | None
+Choices = Mapping[str, OptionValue]
+"""Option values as somebody chose them, by option name; what is not chosen is not in it."""
+
+MIN_MELD = 3
+"""The fewest cards of a meld (common.4)."""
+
+LONGEST_RUN = len(RANKS)
+"""No run uses an ace at both ends (common.4)."""
+
+TURN_LIMIT = 1000
+"""A deal of so many turns is blocked (common.12)."""
+
+UNLIMITED = None
+
+
+class Rules(Struct, frozen=True, kw_only=True):
+    """What one table plays, for the number of people who play: every option's effective value."""
+
+    variant: str
+    players: int
+    decks: int
+    jokers: int
+    hand_size: int
+    upcard: bool
+    melds_per_turn: Literal["one", "unlimited"]
+    order: Literal["melds_first", "free"]
+    layoffs: Literal["any", "own", "none"]
+    final_discard: bool
+    return_upcard: bool
+    aces: Literal["low", "high_or_low"]
+    ace_points: int
+    joker_points: int
+    joker_swap: bool
+    turnover: Literal["on_demand", "last_card"]
+    turnover_keeps_upcard: bool
+    turnover_shuffles: bool
+    turnover_new_upcard: bool
+    turnovers: int | None
+    call: Literal["off", "next_draw", "timed"]
+    call_seconds: int | None
+    scoring: Literal["winner_takes", "penalty"]
+    deals: int | None
+    target: int | None
+
+    @property
+    def fullest_set(self) -> int:
+        """The most cards of a set: each of the four suits once a deck (common.5)."""
+        return len(SUITS) * self.decks
+
+    def clause(self, option: str) -> str:
+        """The clause that the named option is about in this table's variant."""
+        return clause(self.variant, option)
+
+
+class Option(Struct, frozen=True, kw_only=True):
+    """One house-rule option: what it may be, what it means, and where the rules speak of it."""
+
+    name: str
+    summary: str
+    kind: Literal["choice", "number", "switch"]
+    choices: tuple[str, ...] = ()
+    low: int = 0
+    high: int = 0
+    unit: str = ""
+    nothing: str = ""
+    """What leaving a number out (null) means; empty where null is no value."""
+    rule: str
+    rules: dict[str, str] = {}
+    """Clauses of the variants that have one of their own; `rule` is for all the others."""
+
+    def problem(self, value: OptionValue) -> str | None:
+        """Why `value` can never be this option's value, or None if it can."""
+        if value is None:
+            return None if self.nothing else "must have a value"
+        if self.kind == "switch":
+            return None if isinstance(value, bool) else "must be true or false"
+        if self.kind == "choice":
+            return None if value in self.choices else f"must be one of {', '.join(self.choices)}"
+        if not isinstance(value, int) or isinstance(value, bool):
+            return "must be a whole number"
+        within = self.low <= value <= self.high
+        return None if within else f"must be from {self.low} to {self.high}"
+
+
+class Preset(Struct, frozen=True, kw_only=True):
+    """A variant: the option values of one rule text, some by the number of players."""
+
+    id: str
+    name: str
+    summary: str
+    source: str
+    players: tuple[int, int]
+    decks: dict[int, tuple[int, ...]]
+    """By players: the numbers of decks that may be played, the usual one first."""
+    hand_sizes: dict[int, dict[int, int]]
+    """By decks and players: the cards dealt to each."""
+    fewest_jokers: int = 1
+    """With any jokers at all, at least so many."""
+    values: dict[str, OptionValue]
+    """The options that do not depend on the number of players."""
+    match_end: str = "deals"
+    """`deals`: a match is one deal unless chosen otherwise. `must_choose`: there is no default."""
+
+
+def agree(variant: str, players: int, chosen: Choices) -> Rules:
+    """The rules of a table of `players` people who changed the `chosen` options of `variant`.
+
+    Raises NoSuchVariant, and OptionsRefused with every problem found at once.
+    """
+    preset = preset_of(variant)
+    problems = tuple(_value_problems(preset, players, chosen))
+    if problems:
+        raise OptionsRefused(problems)
+    values = _effective(preset, players, chosen)
+    rules = convert({"variant": variant, "players": players, **values}, Rules)
+    problems = tuple(_joint_problems(preset, rules, chosen))
+    if problems:
+        raise OptionsRefused(problems)
+    return rules
+
+
+def preset_of(variant: str) -> Preset:
+    """The preset with that id. Raises NoSuchVariant."""
+    try:
+        return PRESETS[variant]
+    except KeyError:
+        raise NoSuchVariant(
+            f"There is no variant {variant!r}; there are {', '.join(PRESETS)}.", variant=variant
+        ) from None
+
+
+class Deviation(Struct, frozen=True):
+    """One option that differs from the preset: to be written down before the cards are dealt."""
+
+    option: str
+    preset: OptionValue
+    value: OptionValue
+    rule: str
+
+
+def deviations(rules: Rules) -> tuple[Deviation, ...]:
+    """Where these rules differ from their preset for the same number of players and decks.
+
+    How the match ends is a choice that every table makes, so it is no deviation.
+    """
+    preset = preset_of(rules.variant)
+    usual = _effective(preset, rules.players, {"decks": rules.decks, "aces": rules.aces})
+    usual |= {"decks": preset.decks[rules.players][0], "aces": preset.values["aces"]}
+    return tuple(
+        Deviation(option, usual[option], getattr(rules, option), rules.clause(option))
+        for option in OPTIONS
+        if option not in _MATCH_END and getattr(rules, option) != usual[option]
+    )
+
+
+def defaults(preset: Preset, players: int) -> dict[str, OptionValue]:
+    """The preset's own option values for so many players."""
+    return _effective(preset, players, {})
+
+
+def clause(variant: str, option: str) -> str:
+    """The clause that speaks of `option` in `variant`; `players` counts as an option here."""
+    entry = OPTIONS.get(option, _PLAYERS)
+    return entry.rules.get(variant, entry.rule)
+
+
+def _effective(preset: Preset, players: int, chosen: Choices) -> dict[str, OptionValue]:
+    """Every option's value: the chosen one, else the preset's for what else is chosen."""
+    values: dict[str, OptionValue] = dict(preset.values)
+    decks = chosen.get("decks", preset.decks[players][0])
+    values["decks"] = decks
+    values["hand_size"] = _usual_hand_size(preset, players, decks)
+    aces = chosen.get("aces", values["aces"])
+    values["ace_points"] = _HIGH_ACE_POINTS if aces == "high_or_low" else _LOW_ACE_POINTS
+    values["deals"] = values["target"] = values["call_seconds"] = None
+    if preset.match_end == "deals" and chosen.get("target") is None:
+        values["deals"] = 1
+    values |= chosen
+    return {name: values[name] for name in OPTIONS}
+
+
+def _usual_hand_size(preset: Preset, players: int, decks: OptionValue) -> int:
+    """The preset's deal; with a number of decks that it has no table for, as with the usual one."""
+    usual = preset.hand_sizes.get(preset.decks[players][0], preset.hand_sizes[1])
+    chosen = preset.hand_sizes.get(decks, usual) if isinstance(decks, int) else usual
+    return chosen.get(players, usual[players])
+
+
+def _value_problems(preset: Preset, players: int, chosen: Choices) -> Iterator[OptionProblem]:
+    """What is wrong with each choice by itself."""
+    fewest, most = preset.players
+    if not fewest <= players <= most:
+        yield OptionProblem(
+            "players",
+            players,
+            f"{preset.name} is for {fewest} to {most} players",
+            clause(preset.id, "players"),
+        )
+    for name, value in chosen.items():
+        if name not in OPTIONS:
+            yield OptionProblem(name, value, "there is no such option", "common.1")
+        elif reason := OPTIONS[name].problem(value):
+            yield OptionProblem(name, value, reason, clause(preset.id, name))
+
+
+def _joint_problems(preset: Preset, rules: Rules, chosen: Choices) -> Iterator[OptionProblem]:
+    """What is wrong with the choices together."""
+
+    def problem(option: str, reason: str) -> OptionProblem:
+        return OptionProblem(option, getattr(rules, option), reason, rules.clause(option))
+
+    if rules.decks not in preset.decks[rules.players]:
+        usual = " or ".join(map(str, preset.decks[rules.players]))
+        yield problem(
+            "decks", f"with {rules.players} players {preset.name} takes {usual}, not {rules.decks}"
+        )
+    if 0 < rules.jokers < preset.fewest_jokers:
+        yield problem(
+            "jokers", f"{preset.name} is played with none or at least {preset.fewest_jokers}"
+        )
+    cards = len(RANKS) * len(SUITS) * rules.decks + rules.jokers
+    needed = rules.hand_size * rules.players + rules.upcard + 1
+    if needed > cards:
+        yield problem(
+            "hand_size",
+            f"{rules.players} hands of {rules.hand_size}, the upcard if there is one and a card "
+            f"for the stock are {needed} cards; the pack has {cards}",
+        )
+    if rules.turnover_new_upcard and rules.turnover_keeps_upcard:
+        yield problem(
+            "turnover_new_upcard",
+            "a new upcard cannot be turned while the old one stays (turnover_keeps_upcard)",
+        )
+    if rules.call == "timed" and rules.call_seconds is None:
+        yield problem("call_seconds", "a timed call needs the number of seconds")
+    if rules.call != "timed" and rules.call_seconds is not None:
+        yield problem("call_seconds", f"is only for a timed call, and call is {rules.call}")
+    if rules.deals is not None and rules.target is not None:
+        yield problem("target", "a match ends after a number of deals or at a target, not both")
+    if rules.deals is None and rules.target is None:
+        ending = next((name for name in _MATCH_END if name in chosen), "deals")
+        yield problem(
+            ending,
+            "say how the match ends: choose deals (a number of deals) or target (a score)",
+        )
+
+
+_LOW_ACE_POINTS = 1
+_HIGH_ACE_POINTS = 11
+_MATCH_END = ("deals", "target")
+
+_PLAYERS = Option(
+    name="players",
+    summary="How many people play.",
+    kind="number",
+    rule="common.1",
+    rules={
+        "straight": "straight.1",
+        "seven-card": "seven-card.1",
+        "parlett": "parlett.1",
+        "call-rummy": "call-rummy.1",
+    },
+)
+
+
+def _turn_rules(straight: str, seven_card: str, parlett: str, call_rummy: str) -> dict[str, str]:
+    """The clause of each variant, by its number."""
+    return {
+        "straight": f"straight.{straight}",
+        "seven-card": f"seven-card.{seven_card}",
+        "parlett": f"parlett.{parlett}",
+        "call-rummy": f"call-rummy.{call_rummy}",
+    }
+
+
+_TURNOVER = _turn_rules("5", "4", "4", "4")
+
+OPTIONS: dict[str, Option] = {
+    option.name: option
+    for option in (
+        Option(
+            name="decks",
+            summary="Decks of 52 cards shuffled together.",
+            kind="number",
+            low=1,
+            high=2,
+            unit="decks",
+            rule="common.5",
+            rules=_PLAYERS.rules,
+        ),
+        Option(
+            name="jokers",
+            summary="Jokers in the whole pack.",
+            kind="number",
+            low=0,
+            high=8,
+            unit="cards",
+            rule="jokers.1",
+            rules={"seven-card": "seven-card.6", "parlett": "parlett.6"},
+        ),
+        Option(
+            name="hand_size",
+            summary="Cards dealt to each player.",
+            kind="number",
+            low=1,
+            high=20,
+            unit="cards",
+            rule="straight.8",
+            rules=_PLAYERS.rules | {"straight": "straight.8"},
+        ),
+        Option(
+            name="upcard",
+            summary="Whether a card is turned up at the deal to start the discard pile.",
+            kind="switch",
+            rule="straight.2",
+            rules=_turn_rules("2", "2", "1", "1"),
+        ),
+        Option(
+            name="melds_per_turn",
+            summary="How many new melds a player may lay down in a turn.",
+            kind="choice",
+            choices=("one", "unlimited"),
+            rule="straight.3",
+            rules=_turn_rules("3", "3", "2", "2"),
+        ),
+        Option(
+            name="order",
+            summary="melds_first: after a layoff no new meld that turn. free: in any order.",
+            kind="choice",
+            choices=("melds_first", "free"),
+            rule="straight.3",
+            rules=_turn_rules("3", "3", "2", "2"),
+        ),
+        Option(
+            name="layoffs",
+            summary="Whose melds a player may lay off on.",
+            kind="choice",
+            choices=("any", "own", "none"),
+            rule="straight.3",
+            rules=_turn_rules("3", "3", "2", "2"),
+        ),
+        Option(
+            name="final_discard",
+            summary="Whether the last card must be discarded to go out.",
+            kind="switch",
+            rule="common.15",
+            rules=_turn_rules("6", "5", "5", "3"),
+        ),
+        Option(
+            name="return_upcard",
+            summary="Whether the upcard taken in a turn may be discarded in the same turn.",
+            kind="switch",
+            rule="common.14",
+            rules={"straight": "straight.4", "parlett": "parlett.3"},
+        ),
+        Option(
+            name="aces",
+            summary="low: A-2-3 only. high_or_low: Q-K-A is a run too.",
+            kind="choice",
+            choices=("low", "high_or_low"),
+            rule="common.4",
+            rules={"seven-card": "seven-card.6", "parlett": "parlett.6"},
+        ),
+        Option(
+            name="ace_points",
+            summary="What an ace left in hand counts: 1, or 11 with high-or-low aces.",
+            kind="number",
+            low=0,
+            high=50,
+            unit="points",
+            rule="common.9",
+            rules={
+                "seven-card": "seven-card.6",
+                "parlett": "parlett.6",
+                "call-rummy": "call-rummy.6",
+            },
+        ),
+        Option(
+            name="joker_points",
+            summary="What a joker left in hand counts.",
+            kind="number",
+            low=0,
+            high=50,
+            unit="points",
+            rule="jokers.4",
+            rules={"seven-card": "seven-card.6", "parlett": "parlett.6"},
+        ),
+        Option(
+            name="joker_swap",
+            summary="Whether jokers on the table may be swapped for the card they stand for.",
+            kind="switch",
+            rule="jokers.3",
+        ),
+        Option(
+            name="turnover",
+            summary=(
+                "When the discard pile becomes the stock: on_demand, when somebody draws from the "
+                "empty stock; last_card, the moment the last stock card is taken."
+            ),
+            kind="choice",
+            choices=("on_demand", "last_card"),
+            rule="common.12",
+            rules=_TURNOVER,
+        ),
+        Option(
+            name="turnover_keeps_upcard",
+            summary="Whether the upcard stays on the discard pile when the rest is turned over.",
+            kind="switch",
+            rule="common.12",
+            rules=_TURNOVER,
+        ),
+        Option(
+            name="turnover_shuffles",
+            summary="Whether the cards turned over are shuffled; else the oldest is drawn first.",
+            kind="switch",
+            rule="common.12",
+            rules=_TURNOVER,
+        ),
+        Option(
+            name="turnover_new_upcard",
+            summary="Whether the top card of the new stock is turned up to start a new pile.",
+            kind="switch",
+            rule="common.12",
+            rules=_TURNOVER,
+        ),
+        Option(
+            name="turnovers",
+            summary="How often in a deal the discard pile may become the stock.",
+            kind="number",
+            low=0,
+            high=100,
+            unit="turnovers",
+            nothing="unlimited",
+            rule="common.12",
+        ),
+        Option(
+            name="call",
+            summary=(
+                'The "Rummy!" call: off; next_draw, open until the next player draws; timed, open '
+                "for call_seconds, and the next draw waits for it."
+            ),
+            kind="choice",
+            choices=("off", "next_draw", "timed"),
+            rule="call-rummy.5",
+        ),
+        Option(
+            name="call_seconds",
+            summary="How long a timed call is open.",
+            kind="number",
+            low=1,
+            high=60,
+            unit="seconds",
+            nothing="the call is not timed",
+            rule="call-rummy.5",
+        ),
+        Option(
+            name="scoring",
+            summary=(
+                "winner_takes: who goes out scores all other hands, the highest total wins. "
+                "penalty: everybody scores the own hand, the lowest total wins."
+            ),
+            kind="choice",
+            choices=("winner_takes", "penalty"),
+            rule="common.10",
+            rules={"straight": "straight.7", "call-rummy": "call-rummy.6"},
+        ),
+        Option(
+            name="deals",
+            summary="The match ends after so many deals.",
+            kind="number",
+            low=1,
+            high=1000,
+            unit="deals",
+            nothing="the match ends at a target",
+            rule="common.11",
+            rules={"straight": "straight.7"},
+        ),
+        Option(
+            name="target",
+            summary="The match ends after the deal in which a player reaches so many points.",
+            kind="number",
+            low=1,
+            high=100_000,
+            unit="points",
+            nothing="the match ends after a number of deals",
+            rule="common.11",
+            rules={"straight": "straight.7"},
+        ),
+    )
+}
+"""Every option, in the order in which the rules speak of them."""
+
+_TEN_SEVEN_SIX = {2: 10, 3: 7, 4: 7, 5: 6, 6: 6}
+_ONE_OR_TWO = (1, 2)
+
+PRESETS: dict[str, Preset] = {
+    preset.id: preset
+    for preset in (
+        Preset(
+            id="straight",
+            name="Straight Rummy",
+            summary=(
+                "Basic Rummy after Pagat: one new meld a turn, then layoffs on anyone's melds; "
+                "the winner takes the points."
+            ),
+            source="A Swedish guide to Basic or Straight Rummy, after Pagat",
+            players=(2, 6),
+            decks=dict.fromkeys(range(2, 7), _ONE_OR_TWO),
+            hand_sizes={1: _TEN_SEVEN_SIX},
+            match_end="must_choose",
+            values={
+                "jokers": 0,
+                "upcard": True,
+                "melds_per_turn": "one",
+                "order": "melds_first",
+                "layoffs": "any",
+                "final_discard": False,
+                "return_upcard": False,
+                "aces": "low",
+                "joker_points": 15,
+                "joker_swap": True,
+                "turnover": "on_demand",
+                "turnover_keeps_upcard": True,
+                "turnover_shuffles": False,
+                "turnover_new_upcard": False,
+                "turnovers": UNLIMITED,
+                "call": "off",
+                "scoring": "winner_takes",
+            },
+        ),
+        Preset(
+            id="seven-card",
+            name="Seven-card Rummy",
+            summary=(
+                "The Swedish game: seven cards, no upcard at the deal, layoffs on the own melds; "
+                "jokers and high aces as variants."
+            ),
+            source="A Swedish description of seven-card rummy with its variants",
+            players=(2, 8),
+            decks=dict.fromkeys(range(2, 5), _ONE_OR_TWO) | dict.fromkeys(range(5, 9), (2,)),
+            hand_sizes={1: dict.fromkeys(range(2, 9), 7)},
+            values={
+                "jokers": 0,
+                "upcard": False,
+                "melds_per_turn": "one",
+                "order": "free",
+                "layoffs": "own",
+                "final_discard": False,
+                "return_upcard": True,
+                "aces": "low",
+                "joker_points": 15,
+                "joker_swap": True,
+                "turnover": "on_demand",
+                "turnover_keeps_upcard": True,
+                "turnover_shuffles": True,
+                "turnover_new_upcard": False,
+                "turnovers": UNLIMITED,
+                "call": "off",
+                "scoring": "winner_takes",
+            },
+        ),
+        Preset(
+            id="parlett",
+            name="Parlett's Basic Rummy",
+            summary=(
+                "Any number of melds a turn, layoffs on anyone's melds, one or two decks, jokers "
+                "if wished; the whole pile is turned over."
+            ),
+            source="David Parlett's basic rummy, in a Danish translation",
+            players=(2, 7),
+            decks={2: (1,), 3: (1,), 4: (1, 2), 5: (1, 2), 6: (2,), 7: (2,)},
+            hand_sizes={
+                1: {2: 10, 3: 7, 4: 7, 5: 7},
+                2: {4: 10, 5: 10, 6: 10, 7: 10},
+            },
+            fewest_jokers=2,
+            values={
+                "jokers": 0,
+                "upcard": True,
+                "melds_per_turn": "unlimited",
+                "order": "free",
+                "layoffs": "any",
+                "final_discard": False,
+                "return_upcard": False,
+                "aces": "low",
+                "joker_points": 15,
+                "joker_swap": True,
+                "turnover": "on_demand",
+                "turnover_keeps_upcard": False,
+                "turnover_shuffles": False,
+                "turnover_new_upcard": True,
+                "turnovers": UNLIMITED,
+                "call": "off",
+                "scoring": "winner_takes",
+            },
+        ),
+        Preset(
+            id="call-rummy",
+            name="Call Rummy",
+            summary=(
+                'The Danish game: only a discard goes out, and a misplaced discard is called "Rummy!"; '
+                "penalty points, low is good."
+            ),
+            source="A Danish rule book of rummy with the Rummy call",
+            players=(2, 6),
+            decks=dict.fromkeys(range(2, 7), _ONE_OR_TWO),
+            hand_sizes={1: _TEN_SEVEN_SIX},
+            values={
+                "jokers": 0,
+                "upcard": True,
+                "melds_per_turn": "unlimited",
+                "order": "free",
+                "layoffs": "any",
+                "final_discard": True,
+                "return_upcard": True,
+                "aces": "low",
+                "joker_points": 15,
+                "joker_swap": True,
+                "turnover": "last_card",
+                "turnover_keeps_upcard": True,
+                "turnover_shuffles": False,
+                "turnover_new_upcard": False,
+                "turnovers": UNLIMITED,
+                "call": "next_draw",
+                "scoring": "penalty",
+            },
+        ),
+    )
+}
+"""The four rule texts. A preset is one entry here; nothing else knows them by name."""
