@@ -34,6 +34,24 @@ class BadInput(RummyError):
     """The request cannot be understood, whatever the state of the game."""
 
 
+@dataclass(frozen=True, slots=True)
+class FieldProblem:
+    """What is wrong with one field of a request; `field` is its path, such as `cards.2`."""
+
+    field: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class OptionProblem:
+    """One reason why a set of options was refused: which option, which value, why, which clause."""
+
+    option: str
+    value: bool | int | str | None
+    reason: str
+    rule: str
+
+
 class BadCard(BadInput):
     code = "bad_card"
     title = "That is not a card"
@@ -54,19 +72,20 @@ class BadVersion(BadInput):
     title = "If-Match does not name a version"
 
 
+class InvalidRequest(BadInput):
+    """Fields of the request that are missing, unknown or of the wrong form; all of them at once."""
+
+    code = "invalid_request"
+    title = "The request is not of the documented form"
+
+    def __init__(self, fields: tuple[FieldProblem, ...]) -> None:
+        super().__init__("; ".join(f"{problem.field}: {problem.reason}" for problem in fields))
+        self.fields = fields
+
+
 class BadPractice(BadInput):
     code = "bad_practice"
     title = "The practice table cannot be laid out like that"
-
-
-@dataclass(frozen=True, slots=True)
-class OptionProblem:
-    """One reason why a set of options was refused: which option, which value, why, which clause."""
-
-    option: str
-    value: bool | int | str | None
-    reason: str
-    rule: str
 
 
 class OptionsRefused(BadInput):
@@ -154,11 +173,6 @@ class NotStarted(Refused):
 class TooFewPlayers(Refused):
     code = "too_few_players"
     title = "At least two seats must be taken"
-
-
-class NameTaken(Refused):
-    code = "name_taken"
-    title = "Somebody at this table has that name"
 
 
 class OptionsDoNotFit(Refused):

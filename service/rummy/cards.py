@@ -1,10 +1,20 @@
 """Cards are strings of two characters, rank then suit: `AS TH 9C KD`; a joker is `JK`."""
 
 from collections.abc import Iterable
+from typing import Annotated
+
+from msgspec import Meta
 
 from service.errors import BadCard
 
-Card = str
+Card = Annotated[
+    str,
+    Meta(
+        description="A card: rank (A23456789TJQK) then suit (CDHS), or JK for a joker.",
+        extra_json_schema={"pattern": "^([A23456789TJQK][CDHS]|JK)$", "examples": ["9C"]},
+    ),
+]
+"""A card as text. The pattern is for the contract; cards are checked where they come in."""
 
 JOKER: Card = "JK"
 RANKS = "A23456789TJQK"

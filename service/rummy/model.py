@@ -6,7 +6,7 @@ the order in which they are laid in a deal. Times are whole milliseconds since 1
 
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from service.rummy.cards import JOKER, Card
 from service.rummy.rules import Rules
@@ -132,23 +132,24 @@ def cards_of(faces: tuple[Card, ...], jokers: tuple[int, ...]) -> tuple[Card, ..
 
 
 # ---------------------------------------------------------------------------------------- moves
+# Written as JSON a move is the body that its endpoint takes: POST /games/{id}/{move}.
 
 
-class Draw(Struct, frozen=True, tag="draw", tag_field="move"):
+class Draw(Struct, frozen=True, tag="draw", tag_field="move", omit_defaults=True):
     """Draw a card. With `card`, only if that is the upcard still."""
 
-    source: Source
+    source: Source = field(name="from")
     card: Card | None = None
 
 
-class LayMeld(Struct, frozen=True, tag="meld", tag_field="move"):
+class LayMeld(Struct, frozen=True, tag="meld", tag_field="move", omit_defaults=True):
     """Lay a new meld. `jokers`: what each joker in `cards` stands for; empty: it is plain."""
 
     cards: tuple[Card, ...]
     jokers: tuple[Card, ...] = ()
 
 
-class LayOff(Struct, frozen=True, tag="layoff", tag_field="move"):
+class LayOff(Struct, frozen=True, tag="layoff", tag_field="move", omit_defaults=True):
     """Add cards from the hand to a meld on the table."""
 
     meld: int
@@ -156,20 +157,20 @@ class LayOff(Struct, frozen=True, tag="layoff", tag_field="move"):
     jokers: tuple[Card, ...] = ()
 
 
-class Swap(Struct, frozen=True, tag="swap", tag_field="move"):
+class Swap(Struct, frozen=True, tag="swap", tag_field="move", omit_defaults=True):
     """Take a joker out of a meld for the natural card that it stands for."""
 
     meld: int
     card: Card
 
 
-class Discard(Struct, frozen=True, tag="discard", tag_field="move"):
+class Discard(Struct, frozen=True, tag="discard", tag_field="move", omit_defaults=True):
     """Put a card on the discard pile and end the turn."""
 
     card: Card
 
 
-class Call(Struct, frozen=True, tag="rummy", tag_field="move"):
+class Call(Struct, frozen=True, tag="rummy", tag_field="move", omit_defaults=True):
     """ "Rummy!": lay the card just discarded off on a meld that it fits."""
 
     meld: int

@@ -1,0 +1,227 @@
+"""The only ways out: what one seat, or a spectator, may see of a match and of its events.
+
+Whatever is not copied here on purpose stays inside.
+"""
+
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import Literal
+
+from msgspec import Struct
+
+from service.rummy.cards import Card
+from service.rummy.engine import callable_on
+from service.rummy.legal import legal_moves
+from service.rummy.model import (
+    Called,
+    Deal,
+    DealEnded,
+    DealerDrawn,
+    DealResult,
+    Dealt,
+    Discarded,
+    Drew,
+    Event,
+    LaidOff,
+    Match,
+    MatchEnded,
+    MatchResult,
+    Melded,
+    MeldKind,
+    Move,
+    Swapped,
+    TurnedOver,
+)
+from service.rummy.rules import TURN_LIMIT, Rules
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class MeldView(Struct, frozen=True):
+    """A meld on the table: `faces` are the cards that `cards` show or, for jokers, stand for."""
+
+    id: int
+    owner: int
+    kind: MeldKind
+    cards: tuple[Card, ...]
+    faces: tuple[Card, ...]
+
+
+class CallView(Struct, frozen=True):
+    """The upcard may be called: everybody but `discarded_by` may lay it off on one of `melds`."""
+
+    card: Card
+    discarded_by: int
+    closes_at: datetime | None
+    """When the call ends and the next player may draw; null: it is open until the next draw."""
+    melds: tuple[int, ...]
+
+
+class DealView(Struct, frozen=True, kw_only=True):
+    """The deal being played, as everybody at the table sees it."""
+
+    number: int
+    dealer: int
+    turn: int
+    """The seat whose turn it is."""
+    phase: Literal["draw", "play"]
+    """What the turn waits for: the draw, or plays and the discard."""
+    turns: int
+    """Turns finished; the deal is blocked when they reach `turn_limit`."""
+    turn_limit: int
+    stock: int
+    """Cards in the stock."""
+    pile: int
+    """Cards in the discard pile, the upcard included."""
+    upcard: Card | None
+    turnovers: int
+    """How often the discard pile has become the stock."""
+    hand_sizes: tuple[int, ...]
+    melds: tuple[MeldView, ...]
+    melds_left: int | None
+    """New melds that may still be laid this turn; null: any number."""
+    call: CallView | None
+
+
+class MatchView(Struct, frozen=True, kw_only=True):
+    """A match as one seat sees it; for a spectator without hand and moves."""
+
+    deal: DealView | None
+    hand: tuple[Card, ...] | None
+    may_not_discard: Card | None
+    """The upcard just taken, where it may not go back this turn. Only its taker is told."""
+    moves: tuple[Move, ...]
+    moves_truncated: bool
+    """Whether there are more legal moves than `moves` lists."""
+    totals: tuple[int, ...]
+    last_deal: DealResult | None
+    result: MatchResult | None
+
+
+class DealtTo(Struct, frozen=True, tag="dealt", tag_field="type"):
+    """A deal began; `hand` is what the reader of the log was dealt."""
+
+    deal: int
+    dealer: int
+    hand_sizes: tuple[int, ...]
+    upcard: Card | None
+    stock: int
+    hand: tuple[Card, ...] | None
+
+
+PublicEvent = (
+    DealerDrawn
+    | DealtTo
+    | Drew
+    | TurnedOver
+    | Melded
+    | LaidOff
+    | Swapped
+    | Discarded
+    | Called
+    | DealEnded
+    | MatchEnded
+)
+
+
+def view(match: Match, seat: int | None, now: int, most_moves: int) -> MatchView:
+    """The match as `seat` may see it at the time `now` (milliseconds); None: a spectator.
+
+    At most `most_moves` legal moves are listed.
+    """
+    deal = match.deal
+    mine = deal.turn == seat if deal else False
+    moves, truncated = moves_of(match, seat, now, most_moves)
+    return MatchView(
+        deal=_deal_view(deal, match.rules, now) if deal else None,
+        hand=deal.hands[seat] if deal and seat is not None else None,
+        # Whether a twin lifted the ban depends on the hand, so it is nobody else's business.
+        may_not_discard=deal.taken if deal and mine else None,
+        moves=moves,
+        moves_truncated=truncated,
+        totals=match.totals,
+        last_deal=match.last,
+        result=match.result,
+    )
+
+
+def moves_of(match: Match, seat: int | None, now: int, most: int) -> tuple[tuple[Move, ...], bool]:
+    """Up to `most` legal moves of the seat, and whether there are more."""
+    if seat is None:
+        return (), False
+    moves = tuple(islice(legal_moves(match, seat, now), most + 1))
+    return moves[:most], len(moves) > most
+
+
+def redact(event: Event, seat: int | None) -> PublicEvent:
+    """The event as `seat` may read it; None: a spectator."""
+    match event:
+        case Dealt():
+            return DealtTo(
+                deal=event.deal,
+                dealer=event.dealer,
+                hand_sizes=tuple(map(len, event.hands)),
+                upcard=event.upcard,
+                stock=event.stock,
+                hand=None if seat is None else event.hands[seat],
+            )
+        case Drew():
+            seen = event.source == "discard" or event.seat == seat
+            return Drew(event.seat, event.source, event.card if seen else None)
+        case (
+            DealerDrawn()
+            | TurnedOver()
+            | Melded()
+            | LaidOff()
+            | Swapped()
+            | Discarded()
+            | Called()
+            | DealEnded()
+            | MatchEnded()
+        ):
+            return event
+
+
+def instant(milliseconds: int) -> datetime:
+    """A time of the state as a time to show."""
+    return _EPOCH + timedelta(milliseconds=milliseconds)
+
+
+def _deal_view(deal: Deal, rules: Rules, now: int) -> DealView:
+    return DealView(
+        number=deal.number,
+        dealer=deal.dealer,
+        turn=deal.turn,
+        phase=deal.phase,
+        turns=deal.turns,
+        turn_limit=TURN_LIMIT,
+        stock=len(deal.stock),
+        pile=len(deal.pile),
+        upcard=deal.upcard,
+        turnovers=deal.turnovers,
+        hand_sizes=tuple(map(len, deal.hands)),
+        melds=tuple(
+            MeldView(meld.id, meld.owner, meld.kind, meld.cards, meld.faces) for meld in deal.melds
+        ),
+        melds_left=_melds_left(deal, rules),
+        call=_call_view(deal, rules, now),
+    )
+
+
+def _melds_left(deal: Deal, rules: Rules) -> int | None:
+    if rules.order == "melds_first" and deal.laid_off:
+        return 0
+    return None if rules.melds_per_turn == "unlimited" else 1 - deal.new_melds
+
+
+def _call_view(deal: Deal, rules: Rules, now: int) -> CallView | None:
+    window, upcard = deal.window, deal.upcard
+    if window is None or upcard is None:
+        return None
+    if window.closes is not None and now >= window.closes:
+        return None
+    fitting = callable_on(deal, rules)
+    if not fitting:
+        return None
+    closes_at = None if window.closes is None else instant(window.closes)
+    return CallView(upcard, window.seat, closes_at, tuple(meld.id for meld in fitting))
