@@ -1,12 +1,12 @@
-"""One tree of errors: a branch says what kind of thing went wrong, a leaf has the code that clients read.
+"""One tree of errors: a branch says what kind of thing went wrong, a leaf has the clients' code.
 
-Only `service.api` knows which HTTP status a branch becomes. Whatever is raised here changed nothing.
+Only `service.api` knows which HTTP status a branch becomes. What is raised here changed nothing.
 """
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-Param = bool | int | str | None | tuple[str, ...] | tuple[int, ...]
+Param = bool | int | str | None | tuple[str, ...]
 
 
 class RummyError(Exception):

@@ -31,6 +31,7 @@ from service.errors import (
     NotYourTurn,
     NoUpcard,
     OwnDiscard,
+    TurnUnfinished,
     UpcardChanged,
     UpcardReturned,
     WouldBeStuck,
@@ -61,6 +62,7 @@ from service.rummy.model import (
     Meld,
     Melded,
     Move,
+    Play,
     Swap,
     Swapped,
     TurnedOver,
@@ -118,6 +120,36 @@ def apply(match: Match, seat: int, move: Move, now: int) -> Change:
             return _swap(match, deal, move)
         case Discard():
             return _discard(match, deal, move, now)
+
+
+def apply_turn(
+    match: Match, seat: int, plays: Sequence[Play], discard: Card | None, now: int
+) -> Change:
+    """The rest of a turn: the plays in order, then the discard; all of it or nothing.
+
+    Raises as `apply` does; TurnUnfinished where no `discard` is named though cards are left, and
+    NotInHand where something is left to do after the hand is empty.
+    """
+    guard_turn(guard_running(match), seat)
+    guard_drawn(guard_running(match))
+    moves: tuple[Move, ...] = (*plays, *((Discard(discard),) if discard is not None else ()))
+    number = guard_running(match).number
+    events: tuple[Event, ...] = ()
+    over = False
+    for move in moves:
+        if over:
+            raise NotInHand(
+                "The plays before empty your hand, which ends the deal.", rule="common.8"
+            )
+        match, happened = apply(match, seat, move, now)
+        events += happened
+        over = match.deal is None or match.deal.number != number
+    if discard is None and not over:
+        raise TurnUnfinished(
+            "Name the card to discard; only a turn that empties the hand ends without.",
+            rule="common.3",
+        )
+    return match, events
 
 
 # --------------------------------------------------------------------------------- guards
@@ -475,7 +507,10 @@ def _check_order(order: Sequence[Card], rules: Rules) -> None:
     wanted = Counter(pack(rules.decks, rules.jokers))
     given = Counter(order)
     if given != wanted:
-        missing, extra = in_order((wanted - given).elements()), in_order((given - wanted).elements())
+        missing, extra = (
+            in_order((wanted - given).elements()),
+            in_order((given - wanted).elements()),
+        )
         raise BadPractice(
             f"The card order is not the pack of {wanted.total()} cards: missing "
             f"{' '.join(missing) or 'none'}; too many {' '.join(extra) or 'none'}.",
@@ -574,17 +609,13 @@ def _taken_from_hand(deal: Deal, cards: Sequence[Card]) -> tuple[Card, ...]:
     lacking = Counter(cards) - Counter(hand)
     if lacking:
         missing = in_order(lacking.elements())
-        raise NotInHand(
-            f"{' '.join(missing)} is not in your hand.", rule="common.3", cards=missing
-        )
+        raise NotInHand(f"{' '.join(missing)} is not in your hand.", rule="common.3", cards=missing)
     return without(hand, cards)
 
 
 def _meld_of(deal: Deal, number: int) -> Meld:
     if not 1 <= number <= len(deal.melds):
-        raise NoSuchMeld(
-            f"There is no meld {number} on the table.", rule="common.7", meld=number
-        )
+        raise NoSuchMeld(f"There is no meld {number} on the table.", rule="common.7", meld=number)
     return deal.melds[number - 1]
 
 

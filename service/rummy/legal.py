@@ -5,7 +5,7 @@ from typing import ParamSpec
 
 from service.errors import Refused
 from service.rummy import engine, melds
-from service.rummy.cards import JOKER, Card, without
+from service.rummy.cards import JOKER, without
 from service.rummy.model import Call, Deal, Discard, Draw, LayMeld, LayOff, Match, Meld, Move, Swap
 from service.rummy.rules import Rules
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import combinations, combinations_with_replacement
+from itertools import combinations, combinations_with_replacement, pairwise
 
 from msgspec import Struct
 
@@ -45,7 +45,9 @@ def form(cards: Sequence[Card], named: Sequence[Card], rules: Rules) -> Form:
     jokers = len(cards) - len(natural)
     if len(cards) < MIN_MELD:
         raise NotAMeld(
-            f"{_spell(cards)}: a meld has at least {MIN_MELD} cards.", rule="common.4", cards=tuple(cards)
+            f"{_spell(cards)}: a meld has at least {MIN_MELD} cards.",
+            rule="common.4",
+            cards=tuple(cards),
         )
     if not natural:
         raise NotAMeld(
@@ -64,7 +66,7 @@ def form(cards: Sequence[Card], named: Sequence[Card], rules: Rules) -> Form:
 
 
 def extended(meld: Meld, cards: Sequence[Card], named: Sequence[Card], rules: Rules) -> Form:
-    """The meld with `cards` laid off on it, all of them, its own cards unmoved (common.6, common.7).
+    """The meld with `cards` laid off on it, all of them, its own unmoved (common.6, common.7).
 
     `named` as in `form`. Raises DoesNotFit, JokerUnclear, JokerMisnamed.
     """
@@ -100,9 +102,7 @@ def open_faces(meld: Meld, rules: Rules) -> tuple[Card, ...]:
     """The cards that fit the meld now, one at a time; a joker could lie there for any of them."""
     if meld.kind == "set":
         rank = meld.faces[0][0]
-        return tuple(
-            rank + suit for suit in SUITS if meld.faces.count(rank + suit) < rules.decks
-        )
+        return tuple(rank + suit for suit in SUITS if meld.faces.count(rank + suit) < rules.decks)
     if len(meld.faces) >= LONGEST_RUN:
         return ()
     suit = meld.faces[0][1]
@@ -193,7 +193,7 @@ def _stands_for(
     cards: Sequence[Card],
     on: Meld | None = None,
 ) -> Sequence[Card] | None:
-    """The faces that the jokers get: the named ones, or the only possible ones; None if there are none.
+    """The faces that the jokers get: the named ones, or the only possible ones, if any.
 
     `fixed` are the faces that are certain. A joker named as a joker or in a wrong number raises
     JokerMisnamed; more than one possibility raises JokerUnclear (jokers.2).
@@ -214,7 +214,8 @@ def _stands_for(
     if len(possible) > 1:
         choices = tuple(" ".join(choice) for choice in possible)
         raise JokerUnclear(
-            f"{_spell(cards)}: a joker could stand for {' or '.join(choices)}; say which in `jokers`.",
+            f"{_spell(cards)}: a joker could stand for {' or '.join(choices)}; "
+            "say which in `jokers`.",
             rule="jokers.2",
             cards=tuple(cards),
             choices=choices,
@@ -336,18 +337,15 @@ def _why_no_meld(faces: Sequence[Card], rules: Rules) -> str:
     if twice:
         return f"a run has each card once, and {twice} is there twice"
     ordered = sorted(faces, key=RANK_OF.__getitem__)
-    for lower, upper in zip(ordered, ordered[1:], strict=False):
+    for lower, upper in pairwise(ordered):
         if RANK_OF[upper] - RANK_OF[lower] > 1:
             if lower[0] == "A" and upper[0] in "TJQK":
                 return _about_aces(rules)
             missing = FACES[FACES.index(lower) + 1 : FACES.index(upper)]
             if lower[0] == "A" and "K" in ranks:
                 return f"{_about_aces(rules)}; a run does not go round the corner"
-            return (
-                f"between {lower} and {upper} "
-                f"{'the ' + missing[0] + ' is' if len(missing) == 1 else ' '.join(missing) + ' are'}"
-                " missing"
-            )
+            verb = "is" if len(missing) == 1 else "are"
+            return f"between {lower} and {upper} {' '.join(missing)} {verb} missing"
     return "the jokers can stand for no cards that would make a meld of it"
 
 

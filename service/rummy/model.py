@@ -171,7 +171,7 @@ class Discard(Struct, frozen=True, tag="discard", tag_field="move", omit_default
 
 
 class Call(Struct, frozen=True, tag="rummy", tag_field="move", omit_defaults=True):
-    """ "Rummy!": lay the card just discarded off on a meld that it fits."""
+    """The "Rummy!" call: lay the card just discarded off on a meld that it fits."""
 
     meld: int
     jokers: tuple[Card, ...] = ()
@@ -252,7 +252,7 @@ class Discarded(Struct, frozen=True, tag="discarded", tag_field="type"):
 
 
 class Called(Struct, frozen=True, tag="called", tag_field="type"):
-    """ "Rummy!": `seat` laid the card that `discarder` had discarded off on a meld."""
+    """The "Rummy!" call: `seat` laid off the card that `discarder` had just discarded."""
 
     seat: int
     discarder: int

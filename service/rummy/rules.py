@@ -613,7 +613,7 @@ PRESETS: dict[str, Preset] = {
             id="call-rummy",
             name="Call Rummy",
             summary=(
-                'The Danish game: only a discard goes out, and a misplaced discard is called "Rummy!"; '
+                'The Danish game: only a discard goes out; a misplaced discard is called "Rummy!"; '
                 "penalty points, low is good."
             ),
             source="A Danish rule book of rummy with the Rummy call",

@@ -1,0 +1,454 @@
+"""The endpoints of games: making and finding tables, playing, looking."""
+
+from flask import Response, request
+
+from service import errors
+from service.api import schemas
+from service.api.http import (
+    Blueprint,
+    answer,
+    etag,
+    known_versions,
+    pinned_version,
+    tables,
+    token,
+)
+from service.game import Game
+from service.rummy.model import Move
+from service.tables import NewTable, Outcome
+from service.views import (
+    Changed,
+    EventList,
+    GameList,
+    GameView,
+    MoveList,
+    Score,
+    Seated,
+    TableList,
+    game_view,
+    log_entries,
+    move_list,
+    score_view,
+    table_view,
+)
+
+games = Blueprint(
+    "games", __name__, url_prefix="/v1/games", description="Making, finding and watching tables."
+)
+play = Blueprint("play", __name__, url_prefix="/v1/games", description="The moves of a game.")
+
+_SEATED: list[dict[str, list[str]]] = [{"seatToken": []}]
+_ANYBODY: list[dict[str, list[str]]] = [{}, {"seatToken": []}]
+_PUBLIC: list[dict[str, list[str]]] = []
+_GAME = {
+    "in": "path",
+    "name": "game_id",
+    "required": True,
+    "schema": {"type": "string", "pattern": "^[a-z2-7]{16}$"},
+    "description": "The game's id.",
+}
+_IF_MATCH = {
+    "in": "header",
+    "name": "If-Match",
+    "schema": {"type": "string", "pattern": '^(\\*|(W/)?"[0-9]{1,15}")$'},
+    "description": "The version that the request is meant for; 412 if the game has moved on.",
+}
+_IF_NONE_MATCH = {
+    "in": "header",
+    "name": "If-None-Match",
+    "schema": {"type": "string"},
+    "description": "The version that the caller has; 304 if there is no newer one.",
+}
+_ETAG = {"ETag": {"schema": {"type": "string"}, "description": "The game's version, quoted."}}
+_LOCATION = {"Location": {"schema": {"type": "string"}, "description": "Where the game is."}}
+
+_TABLES_OR_GAMES = {
+    "anyOf": [
+        {"$ref": "#/components/schemas/TableList"},
+        {"$ref": "#/components/schemas/GameList"},
+    ]
+}
+
+_OF_BODY = (400, 413, 415)
+_OF_TOKEN = (errors.NoToken, errors.BadToken, errors.NotYourSeat)
+_OF_GAME = (errors.NoSuchGame, errors.StoreUnavailable, errors.UnreadableRecord)
+_OF_CHANGE = (*_OF_GAME, errors.StaleVersion, errors.BadVersion, errors.TooBusy)
+_OF_MOVE = (
+    *_OF_TOKEN,
+    *_OF_CHANGE,
+    errors.InvalidRequest,
+    errors.NotStarted,
+    errors.MatchOver,
+)
+_OF_PLAY = (
+    *_OF_MOVE,
+    errors.NotYourTurn,
+    errors.DrawFirst,
+    errors.NotInHand,
+)
+_OF_LAYING = (errors.JokerUnclear, errors.JokerMisnamed, errors.DoesNotFit, errors.NoSuchMeld)
+_OF_FINISH = (errors.FinalDiscardNeeded, errors.WouldBeStuck)
+
+
+# ------------------------------------------------------------------------------------- tables
+
+
+@games.route("", methods=["POST"])
+@games.arguments(schemas.NewTableRequest())
+@games.response(201, "Seated", headers={**_ETAG, **_LOCATION})
+@games.refuses(
+    errors.InvalidRequest,
+    errors.OptionsRefused,
+    errors.BadPractice,
+    errors.BadText,
+    errors.StoreUnavailable,
+    http=_OF_BODY,
+)
+@games.doc(operationId="createGame", security=_PUBLIC)
+def create(wanted: NewTable) -> Response:
+    """Make a table
+
+    The maker takes seat 0 and is the host. The answer holds the seat's token, this once: keep it,
+    and send it as `Authorization: Bearer …` with every move. The options are agreed here; what
+    differs from the variant is listed in the game.
+    """
+    return _seated(tables().create(wanted))
+
+
+@games.route("", methods=["GET"])
+@games.arguments(schemas.GamesQuery(), location="query")
+@games.response(
+    200,
+    {
+        "anyOf": [
+            {"$ref": "#/components/schemas/TableList"},
+            {"$ref": "#/components/schemas/GameList"},
+        ]
+    },
+)
+@games.refuses(
+    errors.InvalidRequest,
+    errors.BadCursor,
+    *_OF_TOKEN,
+    errors.StoreUnavailable,
+    errors.UnreadableRecord,
+)
+@games.doc(operationId="listGames", security=_ANYBODY)
+def list_games(query: dict[str, object]) -> Response:
+    """List open tables, or one's own game
+
+    Public tables that wait for players, the newest first. With `mine` and a seat token: the game
+    that the token has a seat in.
+    """
+    if query["mine"] is not None:
+        return _own_games()
+    found, following = tables().open_tables(int(str(query["limit"])), _text(query["cursor"]))
+    views = tuple(table_view(game, tables().expires_at(game)) for game in found)
+    return answer(TableList(views, following))
+
+
+@games.route("/<game_id>", methods=["GET"], parameters=[_GAME])
+@games.response(200, "GameView", headers=_ETAG)
+@games.alt_response(304, description="The caller has this version.", headers=_ETAG)
+@games.refuses(errors.BadToken, errors.NotYourSeat, *_OF_GAME)
+@games.doc(operationId="getGame", security=_ANYBODY, parameters=[_IF_NONE_MATCH])
+def look(game_id: str) -> Response:
+    """Look at a game
+
+    With a seat token: as that seat sees it, with its hand and its legal moves. Without: as
+    everybody may see it. The ETag is the version.
+    """
+    game, seat = tables().look(game_id, token())
+    if game.version in known_versions() and not _depends_on_time(game):
+        return Response(status=304, headers=_caching(game))
+    return answer(_view(game, seat), headers=_caching(game))
+
+
+@games.route("/<game_id>/join", methods=["POST"], parameters=[_GAME])
+@games.arguments(schemas.JoinRequest())
+@games.response(201, "Seated", headers={**_ETAG, **_LOCATION})
+@games.refuses(
+    errors.InvalidRequest,
+    errors.BadText,
+    errors.TableFull,
+    errors.AlreadyStarted,
+    errors.OptionsDoNotFit,
+    *_OF_CHANGE,
+    http=_OF_BODY,
+)
+@games.doc(operationId="joinGame", security=_PUBLIC, parameters=[_IF_MATCH])
+def join(wanted: dict[str, str], game_id: str) -> Response:
+    """Take a seat
+
+    The next free seat, clockwise. The answer holds the seat's token, this once. If the table
+    starts by itself, the last seat taken starts it.
+    """
+    return _seated(tables().join(game_id, wanted["name"], pinned_version()))
+
+
+@games.route("/<game_id>/start", methods=["POST"], parameters=[_GAME])
+@games.arguments(schemas.StartRequest(), required=False)
+@games.response(200, "Changed", headers=_ETAG)
+@games.refuses(
+    *_OF_TOKEN,
+    errors.NotTheHost,
+    errors.AlreadyStarted,
+    errors.TooFewPlayers,
+    errors.OptionsDoNotFit,
+    errors.InvalidRequest,
+    *_OF_CHANGE,
+    http=_OF_BODY,
+)
+@games.doc(operationId="startGame", security=_SEATED, parameters=[_IF_MATCH])
+def start(_: dict[str, object], game_id: str) -> Response:
+    """Start the match
+
+    For the host: with those who sit there, at least two. Free seats are taken away. Options that
+    depend on the number of players are settled now.
+    """
+    return _changed(tables().start(game_id, token(), pinned_version()))
+
+
+@games.route("/<game_id>/score", methods=["GET"], parameters=[_GAME])
+@games.response(200, "Score")
+@games.refuses(*_OF_GAME)
+@games.doc(operationId="getScore", security=_PUBLIC)
+def score(game_id: str) -> Response:
+    """Read the score
+
+    The totals, and each finished deal with every hand counted.
+    """
+    game, _ = tables().look(game_id, None)
+    return answer(score_view(game, tables().results(game_id)))
+
+
+@games.route("/<game_id>/events", methods=["GET"], parameters=[_GAME])
+@games.arguments(schemas.EventsQuery(), location="query")
+@games.response(200, "EventList")
+@games.refuses(errors.InvalidRequest, errors.BadToken, errors.NotYourSeat, *_OF_GAME)
+@games.doc(operationId="getEvents", security=_ANYBODY)
+def events(query: dict[str, int], game_id: str) -> Response:
+    """Read the log
+
+    What happened, in order, without gaps; with a seat token, with what that seat may know. To go
+    on, ask again with `after` as the `last` of this page.
+    """
+    game, seat = tables().look(game_id, token())
+    logged = tables().events(game_id, query["after"], query["limit"])
+    last = logged[-1].number if logged else query["after"]
+    page = log_entries(game, logged, seat)
+    return answer(EventList(page, last, last < game.events, game.status))
+
+
+# -------------------------------------------------------------------------------------- moves
+
+
+@play.route("/<game_id>/moves", methods=["GET"], parameters=[_GAME])
+@play.response(200, "MoveList", headers=_ETAG)
+@play.refuses(*_OF_TOKEN, *_OF_GAME)
+@play.doc(operationId="listMoves", security=_SEATED)
+def moves(game_id: str) -> Response:
+    """List the legal moves
+
+    Every move that the caller could make now, ready to send to `POST /v1/games/{game_id}/{move}`.
+    Layoffs are listed a card at a time; several at once reach the same table.
+    """
+    game, seat = tables().look_from_seat(game_id, token())
+    return answer(move_list(game, seat, tables().clock()), headers=_caching(game))
+
+
+@play.route("/<game_id>/draw", methods=["POST"], parameters=[_GAME])
+@play.arguments(schemas.DrawRequest())
+@play.response(200, "Changed", headers=_ETAG)
+@play.refuses(
+    *_OF_MOVE,
+    errors.NotYourTurn,
+    errors.AlreadyDrawn,
+    errors.CallPending,
+    errors.NoUpcard,
+    errors.UpcardChanged,
+    errors.NothingToTurnOver,
+    http=_OF_BODY,
+)
+@play.doc(operationId="draw", security=_SEATED, parameters=[_IF_MATCH])
+def draw(move: Move, game_id: str) -> Response:
+    """Draw a card
+
+    The top of the stock, or the upcard. With `card`, the upcard is taken only if it is that card.
+    An empty stock is renewed from the discard pile as the options say.
+    """
+    return _played(game_id, move)
+
+
+@play.route("/<game_id>/meld", methods=["POST"], parameters=[_GAME])
+@play.arguments(schemas.MeldRequest())
+@play.response(200, "Changed", headers=_ETAG)
+@play.refuses(
+    *_OF_PLAY,
+    errors.MeldLimit,
+    errors.MeldsFirst,
+    errors.NotAMeld,
+    errors.JokerUnclear,
+    errors.JokerMisnamed,
+    *_OF_FINISH,
+    http=_OF_BODY,
+)
+@play.doc(operationId="meld", security=_SEATED, parameters=[_IF_MATCH])
+def meld(move: Move, game_id: str) -> Response:
+    """Lay a new meld
+
+    A set or a run of three cards or more from the hand, in any order.
+    """
+    return _played(game_id, move)
+
+
+@play.route("/<game_id>/layoff", methods=["POST"], parameters=[_GAME])
+@play.arguments(schemas.LayoffRequest())
+@play.response(200, "Changed", headers=_ETAG)
+@play.refuses(
+    *_OF_PLAY, *_OF_LAYING, errors.NoLayoffs, errors.NotYourMeld, *_OF_FINISH, http=_OF_BODY
+)
+@play.doc(operationId="layoff", security=_SEATED, parameters=[_IF_MATCH])
+def layoff(move: Move, game_id: str) -> Response:
+    """Lay off cards on a meld
+
+    One card or more, all of them or none.
+    """
+    return _played(game_id, move)
+
+
+@play.route("/<game_id>/swap", methods=["POST"], parameters=[_GAME])
+@play.arguments(schemas.SwapRequest())
+@play.response(200, "Changed", headers=_ETAG)
+@play.refuses(
+    *_OF_PLAY,
+    errors.NoSwaps,
+    errors.NoSuchMeld,
+    errors.NoJokerThere,
+    *_OF_FINISH,
+    http=_OF_BODY,
+)
+@play.doc(operationId="swap", security=_SEATED, parameters=[_IF_MATCH])
+def swap(move: Move, game_id: str) -> Response:
+    """Swap a joker out of a meld
+
+    For the natural card that it stands for, from the hand; in anybody's meld.
+    """
+    return _played(game_id, move)
+
+
+@play.route("/<game_id>/discard", methods=["POST"], parameters=[_GAME])
+@play.arguments(schemas.DiscardRequest())
+@play.response(200, "Changed", headers=_ETAG)
+@play.refuses(*_OF_PLAY, errors.UpcardReturned, http=_OF_BODY)
+@play.doc(operationId="discard", security=_SEATED, parameters=[_IF_MATCH])
+def discard(move: Move, game_id: str) -> Response:
+    """Discard a card
+
+    That ends the turn, and the deal if it was the last card.
+    """
+    return _played(game_id, move)
+
+
+@play.route("/<game_id>/rummy", methods=["POST"], parameters=[_GAME])
+@play.arguments(schemas.RummyRequest())
+@play.response(200, "Changed", headers=_ETAG)
+@play.refuses(
+    *_OF_MOVE,
+    *_OF_LAYING,
+    errors.NoCalls,
+    errors.CallClosed,
+    errors.OwnDiscard,
+    http=_OF_BODY,
+)
+@play.doc(operationId="callRummy", security=_SEATED, parameters=[_IF_MATCH])
+def rummy(move: Move, game_id: str) -> Response:
+    """Call "Rummy!"
+
+    The card just discarded by somebody else goes onto the meld that it fits. The hand and the order
+    of turns stay as they are.
+    """
+    return _played(game_id, move)
+
+
+@play.route("/<game_id>/turn", methods=["POST"], parameters=[_GAME])
+@play.arguments(schemas.TurnRequest())
+@play.response(200, "Changed", headers=_ETAG)
+@play.refuses(
+    *_OF_PLAY,
+    *_OF_LAYING,
+    errors.NotAMeld,
+    errors.MeldLimit,
+    errors.MeldsFirst,
+    errors.NoLayoffs,
+    errors.NotYourMeld,
+    errors.NoSwaps,
+    errors.NoJokerThere,
+    errors.UpcardReturned,
+    errors.TurnUnfinished,
+    *_OF_FINISH,
+    http=_OF_BODY,
+)
+@play.doc(operationId="playTurn", security=_SEATED, parameters=[_IF_MATCH])
+def turn(wanted: schemas.Turn, game_id: str) -> Response:
+    """Play the rest of a turn in one request
+
+    After the draw: melds, layoffs and swaps in order, then the discard. All of it or nothing.
+    """
+    return _changed(
+        tables().play_turn(game_id, token(), wanted.plays, wanted.discard, pinned_version())
+    )
+
+
+# ------------------------------------------------------------------------------------ answers
+
+
+def _played(game_id: str, move: Move) -> Response:
+    return _changed(tables().play(game_id, token(), move, pinned_version()))
+
+
+def _changed(outcome: Outcome) -> Response:
+    game, seat = outcome.game, outcome.seat
+    entries = log_entries(game, outcome.logged, seat)
+    return answer(
+        Changed(game.version, _view(game, seat), entries), headers={"ETag": etag(game.version)}
+    )
+
+
+def _seated(outcome: Outcome) -> Response:
+    game, seat = outcome.game, outcome.seat
+    entries = log_entries(game, outcome.logged, seat)
+    body = Seated(seat, outcome.token or "", game.version, _view(game, seat), entries)
+    headers = {"ETag": etag(game.version), "Location": f"{request.script_root}/v1/games/{game.id}"}
+    return answer(body, 201, headers)
+
+
+def _own_games() -> Response:
+    found = tables().own_game(token())
+    return answer(GameList((_view(*found),) if found else ()))
+
+
+def _view(game: Game, seat: int | None) -> GameView:
+    return game_view(game, seat, tables().clock(), tables().expires_at(game))
+
+
+def _caching(game: Game) -> dict[str, str]:
+    return {
+        "ETag": etag(game.version),
+        "Cache-Control": "private, no-cache",
+        "Vary": "Authorization",
+    }
+
+
+def _depends_on_time(game: Game) -> bool:
+    """Whether the view changes with the clock alone: a timed call closes without a new version."""
+    deal = game.match.deal if game.match else None
+    return bool(deal and deal.window and deal.window.closes is not None)
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+ANSWERS = (Seated, Changed, GameView, TableList, GameList, EventList, MoveList, Score)
+"""The structures that these endpoints answer with, for the contract."""

@@ -1,0 +1,420 @@
+"""The requests: what each body and query may hold, and what it becomes inside.
+
+Responses are documented by the structures of `service.views` themselves.
+"""
+
+from typing import Any
+
+from marshmallow import RAISE, Schema, ValidationError, fields, post_load, validate
+from msgspec import Struct
+
+from service.errors import BadCard
+from service.rummy.cards import Card, parse_card
+from service.rummy.model import Call, Discard, Draw, LayMeld, LayOff, Move, Play, Swap
+from service.rummy.rules import OPTIONS, PRESETS, Option
+from service.tables import MOST_NAME_CHARACTERS, NewTable
+
+MOST_CARDS = 30
+"""More cards than any hand can have."""
+
+_MOST_CARDS_IN_PACK = 112
+_MOST_TEXT = 200
+_MOST_MELD = 1000
+_FEWEST_SEATS = min(preset.players[0] for preset in PRESETS.values())
+_MOST_SEATS = max(preset.players[1] for preset in PRESETS.values())
+
+
+class CardField(fields.String):
+    """A card, as rank and suit."""
+
+    pattern = "^([A23456789TJQK][CDHS]|JK)$"
+
+    def __init__(self, **kwargs: Any) -> None:
+        metadata = {"pattern": self.pattern, "examples": ["9C"], **kwargs.pop("metadata", {})}
+        super().__init__(metadata=metadata, **kwargs)
+
+    def _deserialize(self, value: object, *args: Any, **kwargs: Any) -> Card:
+        try:
+            return parse_card(value)
+        except BadCard as error:
+            raise ValidationError(error.detail) from error
+
+
+class NaturalCardField(CardField):
+    """A card that is no joker."""
+
+    pattern = "^[A23456789TJQK][CDHS]$"
+
+    def _deserialize(self, value: object, *args: Any, **kwargs: Any) -> Card:
+        card = super()._deserialize(value, *args, **kwargs)
+        if card == "JK":
+            raise ValidationError("Name a natural card, not a joker.")
+        return card
+
+
+class TupleOf(fields.List[Any]):
+    """A list that arrives as a tuple."""
+
+    def _deserialize(self, value: object, *args: Any, **kwargs: Any) -> Any:
+        return tuple(super()._deserialize(value, *args, **kwargs))
+
+
+class Flag(fields.Boolean):
+    """true or false, and nothing that only looks like it."""
+
+    def _deserialize(self, value: object, *args: Any, **kwargs: Any) -> bool:
+        if not isinstance(value, bool):
+            raise ValidationError("Must be true or false.")
+        return value
+
+
+class Number(fields.Integer):
+    """A whole number, and nothing that only looks like it."""
+
+    def __init__(self, low: int, high: int, **kwargs: Any) -> None:
+        super().__init__(strict=True, validate=validate.Range(low, high), **kwargs)
+
+    def _deserialize(self, value: object, *args: Any, **kwargs: Any) -> int:
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise ValidationError("Must be a whole number.")
+        return value
+
+
+class QueryNumber(fields.Integer):
+    """A whole number in a query string."""
+
+    def __init__(self, low: int, high: int, **kwargs: Any) -> None:
+        super().__init__(validate=validate.Range(low, high), **kwargs)
+
+
+class Options(fields.Field[dict[str, Any]]):
+    """House-rule options by name; the rules say whether they can be played."""
+
+    def _deserialize(self, value: object, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise ValidationError("Must be an object: option names and their values.")
+        wrong = [name for name, choice in value.items() if isinstance(choice, dict | list | float)]
+        if wrong:
+            raise ValidationError(
+                {name: ["Must be true or false, a whole number, a text or null."] for name in wrong}
+            )
+        return value
+
+
+def options_schema() -> dict[str, Any]:
+    """The JSON schema of the options of a new table."""
+    return {
+        "type": "object",
+        "title": "Options",
+        "description": (
+            "House rules, agreed before the cards are dealt. What is left out is as the variant "
+            "has it. GET /variants tells the defaults."
+        ),
+        "additionalProperties": False,
+        "properties": {option.name: _option_schema(option) for option in OPTIONS.values()},
+    }
+
+
+def _option_schema(option: Option) -> dict[str, Any]:
+    schema: dict[str, Any]
+    if option.kind == "switch":
+        schema = {"type": "boolean"}
+    elif option.kind == "choice":
+        schema = {"type": "string", "enum": list(option.choices)}
+    else:
+        schema = {"type": "integer", "minimum": option.low, "maximum": option.high}
+    if option.nothing:
+        schema["type"] = [schema["type"], "null"]
+    null = f" Null: {option.nothing}." if option.nothing else ""
+    return schema | {"description": option.summary + null}
+
+
+class RequestSchema(Schema):
+    """What every request shares: an unknown field is refused."""
+
+    class Meta:
+        unknown = RAISE
+
+
+class PracticeRequest(RequestSchema):
+    """Cards known beforehand: a seed, or the order of the first deal, or both."""
+
+    seed = fields.String(
+        validate=validate.Length(1, _MOST_TEXT),
+        metadata={"description": "All chance of the match comes from it.", "examples": ["demo"]},
+    )
+    order = TupleOf(
+        CardField(),
+        validate=validate.Length(1, _MOST_CARDS_IN_PACK),
+        metadata={
+            "description": (
+                "The whole pack for the first deal: dealt a card at a time from the dealer's left, "
+                "then the upcard if the variant has one, then the stock, the next card first."
+            )
+        },
+    )
+    dealer = Number(
+        0,
+        _MOST_SEATS - 1,
+        metadata={"description": "The seat that deals first; left out, it is drawn by lot."},
+    )
+
+
+class NewTableRequest(RequestSchema):
+    """A table to make."""
+
+    variant = fields.String(
+        required=True,
+        validate=validate.OneOf(tuple(PRESETS)),
+        metadata={"description": "The rule text to play by.", "examples": ["straight"]},
+    )
+    name = fields.String(
+        required=True,
+        validate=validate.Length(1, _MOST_TEXT),
+        metadata={
+            "description": f"The name of the maker, up to {MOST_NAME_CHARACTERS} characters.",
+            "examples": ["Anna"],
+        },
+    )
+    options = Options(load_default=dict)
+    seats = Number(
+        _FEWEST_SEATS,
+        _MOST_SEATS,
+        load_default=2,
+        metadata={"description": "How many seats, the maker's included."},
+    )
+    public = Flag(
+        load_default=False,
+        metadata={"description": "Whether the table is listed while it waits for players."},
+    )
+    autostart = Flag(
+        load_default=True,
+        metadata={"description": "Whether the match starts when the last seat is taken."},
+    )
+    practice = fields.Nested(
+        PracticeRequest,
+        allow_none=True,
+        load_default=None,
+        metadata={"description": "For practice, tutorials and tests; shown as such everywhere."},
+    )
+
+    @post_load
+    def make(self, data: dict[str, Any], **_: Any) -> NewTable:
+        practice = data.pop("practice")
+        known = practice or {}
+        return NewTable(
+            **data,
+            practice=practice is not None,
+            practice_seed=known.get("seed"),
+            practice_order=known.get("order"),
+            practice_dealer=known.get("dealer"),
+        )
+
+
+class JoinRequest(RequestSchema):
+    """Who takes a seat."""
+
+    name = fields.String(
+        required=True,
+        validate=validate.Length(1, _MOST_TEXT),
+        metadata={
+            "description": f"Up to {MOST_NAME_CHARACTERS} characters.",
+            "examples": ["Bo"],
+        },
+    )
+
+
+class StartRequest(RequestSchema):
+    """Nothing: the request needs no body."""
+
+
+def _move(name: str) -> fields.String:
+    return fields.String(
+        validate=validate.Equal(name),
+        metadata={"description": "May be left out; moves are listed with it.", "enum": [name]},
+    )
+
+
+def _jokers() -> TupleOf:
+    return TupleOf(
+        NaturalCardField(),
+        validate=validate.Length(0, MOST_CARDS),
+        load_default=(),
+        metadata={
+            "description": (
+                "The natural card that each joker among the cards stands for, in any order. May be "
+                "left out where only one choice is possible."
+            )
+        },
+    )
+
+
+def _cards() -> TupleOf:
+    return TupleOf(CardField(), required=True, validate=validate.Length(1, MOST_CARDS))
+
+
+def _meld() -> Number:
+    return Number(
+        1, _MOST_MELD, required=True, metadata={"description": "The `id` of a meld on the table."}
+    )
+
+
+class DrawRequest(RequestSchema):
+    """Where to draw from."""
+
+    move = _move("draw")
+    source = fields.String(
+        required=True,
+        data_key="from",
+        validate=validate.OneOf(("stock", "discard")),
+        metadata={"description": "The top of the stock, or the upcard."},
+    )
+    card = CardField(
+        allow_none=True,
+        load_default=None,
+        metadata={
+            "description": "The upcard as the caller knows it: if it is another one now, refuse."
+        },
+    )
+
+    @post_load
+    def make(self, data: dict[str, Any], **_: Any) -> Move:
+        return Draw(data["source"], data["card"])
+
+
+class MeldRequest(RequestSchema):
+    """A new meld."""
+
+    move = _move("meld")
+    cards = _cards()
+    jokers = _jokers()
+
+    @post_load
+    def make(self, data: dict[str, Any], **_: Any) -> Play:
+        return LayMeld(data["cards"], data["jokers"])
+
+
+class LayoffRequest(RequestSchema):
+    """Cards for a meld on the table."""
+
+    move = _move("layoff")
+    meld = _meld()
+    cards = _cards()
+    jokers = _jokers()
+
+    @post_load
+    def make(self, data: dict[str, Any], **_: Any) -> Play:
+        return LayOff(data["meld"], data["cards"], data["jokers"])
+
+
+class SwapRequest(RequestSchema):
+    """A natural card for the joker that stands for it."""
+
+    move = _move("swap")
+    meld = _meld()
+    card = NaturalCardField(required=True)
+
+    @post_load
+    def make(self, data: dict[str, Any], **_: Any) -> Play:
+        return Swap(data["meld"], data["card"])
+
+
+class DiscardRequest(RequestSchema):
+    """The card to discard."""
+
+    move = _move("discard")
+    card = CardField(required=True)
+
+    @post_load
+    def make(self, data: dict[str, Any], **_: Any) -> Move:
+        return Discard(data["card"])
+
+
+class RummyRequest(RequestSchema):
+    """The meld that the upcard fits."""
+
+    move = _move("rummy")
+    meld = _meld()
+    jokers = _jokers()
+
+    @post_load
+    def make(self, data: dict[str, Any], **_: Any) -> Move:
+        return Call(data["meld"], data["jokers"])
+
+
+PLAYS: dict[str, RequestSchema] = {
+    "meld": MeldRequest(),
+    "layoff": LayoffRequest(),
+    "swap": SwapRequest(),
+}
+
+
+class PlayField(fields.Field[Play]):
+    """A meld, a layoff or a swap, told apart by its `move`."""
+
+    def _deserialize(self, value: object, *args: Any, **kwargs: Any) -> Play:
+        if not isinstance(value, dict):
+            raise ValidationError("Must be an object.")
+        kind = value.get("move")
+        schema = PLAYS.get(kind) if isinstance(kind, str) else None
+        if schema is None:
+            raise ValidationError({"move": [f"Must be one of {', '.join(PLAYS)}."]})
+        play: Play = schema.load(value)
+        return play
+
+
+class Turn(Struct, frozen=True):
+    """The rest of a turn as asked for."""
+
+    plays: tuple[Play, ...]
+    discard: Card | None
+
+
+class TurnRequest(RequestSchema):
+    """The rest of a turn: what to play, in order, and what to discard."""
+
+    plays = TupleOf(
+        PlayField(),
+        load_default=(),
+        validate=validate.Length(0, MOST_CARDS),
+        metadata={"description": "Melds, layoffs and swaps, in order."},
+    )
+    discard = CardField(
+        allow_none=True,
+        load_default=None,
+        metadata={"description": "May be left out only where the plays empty the hand."},
+    )
+
+    @post_load
+    def make(self, data: dict[str, Any], **_: Any) -> Turn:
+        return Turn(**data)
+
+
+class GamesQuery(RequestSchema):
+    """Which page of the open tables."""
+
+    limit = QueryNumber(1, 100, load_default=20, metadata={"description": "Tables on a page."})
+    cursor = fields.String(
+        load_default=None,
+        validate=validate.Length(1, _MOST_TEXT),
+        metadata={"description": "The `next` of the page before."},
+    )
+    mine = fields.String(
+        load_default=None,
+        validate=validate.OneOf(("", "true")),
+        metadata={
+            "description": "Instead of open tables, the game that the token sent has a seat in."
+        },
+    )
+
+
+class EventsQuery(RequestSchema):
+    """Which page of the log."""
+
+    after = QueryNumber(
+        0,
+        2**53,
+        load_default=0,
+        metadata={"description": "The id of the last event known; 0: from the beginning."},
+    )
+    limit = QueryNumber(1, 500, load_default=100, metadata={"description": "Events on a page."})

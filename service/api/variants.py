@@ -1,0 +1,45 @@
+"""The endpoints that tell which rules can be played."""
+
+from flask import Response
+
+from service import errors
+from service.api.http import Blueprint, answer
+from service.rummy.rules import preset_of
+from service.views import VariantList, VariantView, variant_view, variant_views
+
+variants = Blueprint(
+    "variants", __name__, url_prefix="/v1/variants", description="The rule texts and their options."
+)
+
+_VARIANT = {
+    "in": "path",
+    "name": "variant_id",
+    "required": True,
+    "schema": {"type": "string"},
+    "description": "The variant's id.",
+    "example": "straight",
+}
+
+
+@variants.route("", methods=["GET"])
+@variants.response(200, "VariantList")
+@variants.doc(operationId="listVariants", security=[])
+def list_variants() -> Response:
+    """List the variants
+
+    Every preset with all its options: their values, defaults by number of players, and clauses.
+    """
+    return answer(variant_views())
+
+
+@variants.route("/<variant_id>", methods=["GET"], parameters=[_VARIANT])
+@variants.response(200, "VariantView")
+@variants.refuses(errors.NoSuchVariant)
+@variants.doc(operationId="getVariant", security=[])
+def get_variant(variant_id: str) -> Response:
+    """Look at one variant"""
+    return answer(variant_view(preset_of(variant_id)))
+
+
+ANSWERS = (VariantList, VariantView)
+"""The structures that these endpoints answer with, for the contract."""

@@ -1,0 +1,30 @@
+"""The composition root: the Flask app with everything it needs, made from a configuration."""
+
+from flask import Flask
+from werkzeug.middleware.proxy_fix import ProxyFix
+
+from service import api
+from service.config import Config
+from service.store import Expiry, Store
+from service.tables import Tables
+
+
+def create_app(config: Config) -> Flask:
+    """The service as a WSGI app. `config.redis_url` must name a store; it need not be up yet."""
+    app = Flask("service", static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = config.max_body_bytes
+    app.json.sort_keys = False  # type: ignore[attr-defined]
+    store = Store(
+        config.redis_url or "",
+        config.redis_timeout_seconds,
+        Expiry(
+            config.expire_unstarted_seconds,
+            config.expire_running_seconds,
+            config.expire_finished_seconds,
+        ),
+    )
+    api.register(app, Tables(store))
+    if config.proxies:
+        hops = config.proxies
+        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=hops, x_proto=hops, x_host=hops, x_prefix=hops)  # type: ignore[method-assign]
+    return app

@@ -1,0 +1,352 @@
+"""The answers: a game, its log and its score as one caller may see them, and the variants.
+
+These structures are the contract's schemas too, so that document and answer cannot disagree.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from service.game import Event, Game, Joined, Logged, Started, Status
+from service.rummy.cards import Card
+from service.rummy.model import DealResult, MatchResult, Move
+from service.rummy.rules import (
+    OPTIONS,
+    PRESETS,
+    Deviation,
+    Option,
+    OptionValue,
+    Preset,
+    Rules,
+    agree,
+    clause,
+    defaults,
+    deviations,
+)
+from service.rummy.view import DealView, PublicEvent, instant, moves_of, redact, view
+
+MOST_MOVES_IN_VIEW = 100
+"""So many moves a view lists; GET /moves lists more."""
+
+MOST_MOVES = 2_000
+"""So many moves GET /moves lists."""
+
+GameId = Annotated[str, Meta(extra_json_schema={"pattern": "^[a-z2-7]{16}$"})]
+SeatNumber = Annotated[int, Meta(extra_json_schema={"minimum": 0, "maximum": 7})]
+
+
+class SeatView(Struct, frozen=True):
+    """A taken seat. Seats are numbered clockwise; the host's is 0."""
+
+    seat: SeatNumber
+    name: str
+    host: bool
+
+
+class GameView(Struct, frozen=True, kw_only=True):
+    """A game as the caller may see it; spectators see no hand and no moves."""
+
+    id: GameId
+    version: Annotated[int, Meta(description="Counts the changes. The ETag is this number.")]
+    status: Status
+    variant: str
+    practice: Annotated[bool, Meta(description="Whether the cards are known beforehand.")]
+    public: Annotated[bool, Meta(description="Whether the table is listed while it waits.")]
+    autostart: Annotated[bool, Meta(description="Whether it starts with the last seat taken.")]
+    size: Annotated[int, Meta(description="How many seats the table has.")]
+    seats: tuple[SeatView, ...]
+    you: Annotated[SeatNumber | None, Meta(description="The caller's seat.")]
+    options: Annotated[
+        Rules,
+        Meta(description="Every option's effective value; before the start, for a full table."),
+    ]
+    deviations: Annotated[
+        tuple[Deviation, ...],
+        Meta(description="Written down: where the options differ from the variant's own."),
+    ]
+    created_at: datetime
+    changed_at: datetime
+    expires_at: Annotated[datetime, Meta(description="When it is deleted if nobody moves.")]
+    deal: Annotated[DealView | None, Meta(description="Null before the start and after the end.")]
+    hand: Annotated[tuple[Card, ...] | None, Meta(description="The caller's cards.")]
+    may_not_discard: Annotated[
+        Card | None,
+        Meta(description="The upcard that the caller took, if it may not go back this turn."),
+    ]
+    moves: Annotated[
+        tuple[Move, ...],
+        Meta(description="What the caller may do now, as bodies for POST /games/{id}/{move}."),
+    ]
+    moves_truncated: Annotated[
+        bool, Meta(description="Whether there are more moves than listed; see GET moves.")
+    ]
+    totals: tuple[int, ...]
+    last_deal: DealResult | None
+    result: Annotated[MatchResult | None, Meta(description="Set once the match is over.")]
+
+
+class LogEntry(Struct, frozen=True):
+    """One event of a game. `id` counts from 1 without gaps."""
+
+    id: int
+    game: GameId
+    version: Annotated[int, Meta(description="The version that the change made.")]
+    at: datetime
+    event: Joined | Started | PublicEvent
+
+
+class Changed(Struct, frozen=True):
+    """The answer to a change: the game as it is now, and what the change did."""
+
+    version: int
+    game: GameView
+    events: tuple[LogEntry, ...]
+
+
+class Seated(Struct, frozen=True):
+    """The answer to taking a seat. The token is shown this once; it is the seat's key."""
+
+    seat: SeatNumber
+    token: Annotated[
+        str, Meta(description="Send it as `Authorization: Bearer …`. It is never shown again.")
+    ]
+    version: int
+    game: GameView
+    events: tuple[LogEntry, ...]
+
+
+class TableView(Struct, frozen=True, kw_only=True):
+    """An open table in the list."""
+
+    id: GameId
+    variant: str
+    practice: bool
+    size: int
+    taken: int
+    host: str
+    autostart: bool
+    deviations: tuple[Deviation, ...]
+    created_at: datetime
+    expires_at: datetime
+
+
+class TableList(Struct, frozen=True):
+    """Open public tables, the newest first."""
+
+    tables: tuple[TableView, ...]
+    next: Annotated[str | None, Meta(description="The `cursor` of the next page, if any.")]
+
+
+class GameList(Struct, frozen=True):
+    """The games that the caller's token has a seat in."""
+
+    games: tuple[GameView, ...]
+
+
+class EventList(Struct, frozen=True):
+    """A page of a game's log."""
+
+    events: tuple[LogEntry, ...]
+    last: Annotated[int, Meta(description="The `after` of the next page: the last id here.")]
+    more: Annotated[bool, Meta(description="Whether the log went on when it was read.")]
+    status: Status
+
+
+class MoveList(Struct, frozen=True):
+    """Every legal move of the caller, as bodies for POST /games/{id}/{move}."""
+
+    version: int
+    moves: tuple[Move, ...]
+    truncated: Annotated[bool, Meta(description="Whether there are more than are listed.")]
+
+
+class Score(Struct, frozen=True):
+    """The totals, and each finished deal with every hand counted."""
+
+    game: GameId
+    version: int
+    status: Status
+    totals: tuple[int, ...]
+    deals: tuple[DealResult, ...]
+    result: MatchResult | None
+
+
+class DefaultFor(Struct, frozen=True):
+    """An option's default for a number of players; null: none, or unlimited."""
+
+    players: int
+    value: OptionValue
+
+
+class OptionView(Struct, frozen=True, kw_only=True):
+    """A house-rule option: its values, what they mean, its defaults and its clause."""
+
+    name: str
+    summary: str
+    kind: Literal["choice", "number", "switch"]
+    choices: tuple[str, ...]
+    low: int | None
+    high: int | None
+    unit: str | None
+    null_means: Annotated[str | None, Meta(description="Null: the option cannot be null.")]
+    rule: Annotated[str, Meta(description="The clause of the rules that it is about.")]
+    defaults: tuple[DefaultFor, ...]
+
+
+class VariantView(Struct, frozen=True, kw_only=True):
+    """A variant: one rule text as a set of option values."""
+
+    id: str
+    name: str
+    summary: str
+    source: str
+    fewest_players: int
+    most_players: int
+    must_choose: Annotated[
+        tuple[str, ...], Meta(description="Exactly one of these options has to be chosen.")
+    ]
+    options: tuple[OptionView, ...]
+
+
+class VariantList(Struct, frozen=True):
+    """All variants."""
+
+    variants: tuple[VariantView, ...]
+
+
+class Health(Struct, frozen=True):
+    """Whether the service is up."""
+
+    status: Literal["ok"]
+
+
+def game_view(game: Game, seat: int | None, now: int, expires_at: int) -> GameView:
+    """The game as `seat` may see it; times in milliseconds."""
+    rules = rules_of(game)
+    match = view(game.match, seat, now, MOST_MOVES_IN_VIEW) if game.match else None
+    return GameView(
+        id=game.id,
+        version=game.version,
+        status=game.status,
+        variant=game.variant,
+        practice=game.practice is not None,
+        public=game.public,
+        autostart=game.autostart,
+        size=game.size,
+        seats=tuple(
+            SeatView(number, taken.name, number == 0) for number, taken in enumerate(game.seats)
+        ),
+        you=seat,
+        options=rules,
+        deviations=deviations(rules),
+        created_at=instant(game.created_at),
+        changed_at=instant(game.changed_at),
+        expires_at=instant(expires_at),
+        deal=match.deal if match else None,
+        hand=match.hand if match else None,
+        may_not_discard=match.may_not_discard if match else None,
+        moves=match.moves if match else (),
+        moves_truncated=match.moves_truncated if match else False,
+        totals=match.totals if match else (0,) * len(game.seats),
+        last_deal=match.last_deal if match else None,
+        result=match.result if match else None,
+    )
+
+
+def rules_of(game: Game) -> Rules:
+    """The rules in force; before the start those of a full table."""
+    return game.match.rules if game.match else agree(game.variant, game.size, game.chosen)
+
+
+def log_entries(game: Game, logged: Iterable[Logged], seat: int | None) -> tuple[LogEntry, ...]:
+    """The entries of the log as `seat` may read them."""
+    return tuple(
+        LogEntry(
+            entry.number, game.id, entry.version, instant(entry.at), _public(entry.event, seat)
+        )
+        for entry in logged
+    )
+
+
+def table_view(game: Game, expires_at: int) -> TableView:
+    """A waiting table as the list shows it."""
+    return TableView(
+        id=game.id,
+        variant=game.variant,
+        practice=game.practice is not None,
+        size=game.size,
+        taken=len(game.seats),
+        host=game.seats[0].name,
+        autostart=game.autostart,
+        deviations=deviations(rules_of(game)),
+        created_at=instant(game.created_at),
+        expires_at=instant(expires_at),
+    )
+
+
+def move_list(game: Game, seat: int, now: int) -> MoveList:
+    """What that seat may do at the time `now` (milliseconds)."""
+    moves, truncated = moves_of(game.match, seat, now, MOST_MOVES) if game.match else ((), False)
+    return MoveList(game.version, moves, truncated)
+
+
+def score_view(game: Game, results: tuple[DealResult, ...]) -> Score:
+    """The score of a game, given the results of its finished deals."""
+    match = game.match
+    totals = match.totals if match else (0,) * len(game.seats)
+    return Score(
+        game.id, game.version, game.status, totals, results, match.result if match else None
+    )
+
+
+def variant_views() -> VariantList:
+    """All variants with all their options."""
+    return VariantList(tuple(variant_view(preset) for preset in PRESETS.values()))
+
+
+def variant_view(preset: Preset) -> VariantView:
+    """One variant with all its options."""
+    fewest, most = preset.players
+    by_players = {players: defaults(preset, players) for players in range(fewest, most + 1)}
+    return VariantView(
+        id=preset.id,
+        name=preset.name,
+        summary=preset.summary,
+        source=preset.source,
+        fewest_players=fewest,
+        most_players=most,
+        must_choose=("deals", "target") if preset.match_end == "must_choose" else (),
+        options=tuple(
+            _option_view(
+                option,
+                clause(preset.id, option.name),
+                tuple(
+                    DefaultFor(players, values[option.name])
+                    for players, values in by_players.items()
+                ),
+            )
+            for option in OPTIONS.values()
+        ),
+    )
+
+
+def _option_view(option: Option, rule: str, by_players: tuple[DefaultFor, ...]) -> OptionView:
+    number = option.kind == "number"
+    return OptionView(
+        name=option.name,
+        summary=option.summary,
+        kind=option.kind,
+        choices=option.choices,
+        low=option.low if number else None,
+        high=option.high if number else None,
+        unit=option.unit or None,
+        null_means=option.nothing or None,
+        rule=rule,
+        defaults=by_players,
+    )
+
+
+def _public(event: Event, seat: int | None) -> Joined | Started | PublicEvent:
+    return event if isinstance(event, Joined | Started) else redact(event, seat)
