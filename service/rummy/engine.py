@@ -268,7 +268,7 @@ def guard_finishable(
     """The turn can still end with that hand and those melds (common.13, common.15).
 
     A hand with any card that may be discarded can end the turn. Else all that is left is the upcard
-    just taken: it has to find a place on the table, or to be swapped for a joker.
+    just taken, a single card, for an equal one would have lifted the ban.
     """
     if not hand:
         if rules.final_discard:
@@ -277,15 +277,13 @@ def guard_finishable(
                 rule=rules.clause("final_discard"),
             )
         return
-    if deal.taken is None or any(card != deal.taken for card in hand):
-        return
-    if _can_get_rid_of(hand, table, deal.turn, rules):
+    if hand != (deal.taken,) or _can_play(hand[0], table, deal.turn, rules):
         return
     raise WouldBeStuck(
-        f"You would be left with {' '.join(hand)}, the upcard that you took, which you may not "
-        "discard this turn and could not play.",
+        f"You would be left with {hand[0]}, the upcard that you took, which you may not discard "
+        "this turn and could not play.",
         rule="common.13",
-        cards=hand,
+        card=hand[0],
     )
 
 
@@ -405,10 +403,12 @@ def _swap(match: Match, deal: Deal, move: Swap) -> Change:
             meld=meld.id,
             card=move.card,
         )
-    hand = (*hand, JOKER)
-    table = _with_meld(deal, replace(meld, jokers=shape.jokers))
-    guard_finishable(hand, table, deal, rules)
-    deal = replace(_with_hand(deal, hand), melds=table)
+    deal = replace(
+        _with_hand(deal, (*hand, JOKER)),
+        melds=_with_meld(deal, replace(meld, jokers=shape.jokers)),
+        # That joker may be discarded (jokers.3), and nobody can tell two jokers apart (common.14).
+        taken=None if deal.taken == JOKER else deal.taken,
+    )
     return replace(match, deal=deal), (Swapped(seat, meld.id, move.card),)
 
 
@@ -633,19 +633,15 @@ def _with_meld(deal: Deal, meld: Meld) -> tuple[Meld, ...]:
     return tuple(table)
 
 
-def _can_get_rid_of(hand: Sequence[Card], table: Sequence[Meld], seat: int, rules: Rules) -> bool:
-    """Whether a hand of nothing but the upcard just taken can still be played to an end.
+def _can_play(card: Card, table: Sequence[Meld], seat: int, rules: Rules) -> bool:
+    """Whether a last card that may not be discarded can leave the hand, or be swapped.
 
-    A natural card is alone then: it can be laid off where that may empty the hand, or be swapped
-    for a joker, which may be discarded. Jokers cannot be swapped and need room for all of them.
+    It can be laid off where that may empty the hand; a natural card can be swapped for a joker,
+    which may then be discarded.
     """
-    card = hand[0]
-    may_empty_hand = rules.layoffs != "none" and not rules.final_discard
-    targets = [
-        meld for meld in table if may_empty_hand and (rules.layoffs == "any" or meld.owner == seat)
-    ]
-    if card == JOKER:
-        return sum(melds.room(meld, rules) for meld in targets) >= len(hand)
-    if any(card in melds.open_faces(meld, rules) for meld in targets):
-        return True
+    for meld in table:
+        fits = melds.open_faces(meld, rules)
+        mine = rules.layoffs == "any" or (rules.layoffs == "own" and meld.owner == seat)
+        if mine and not rules.final_discard and (card in fits or (card == JOKER and fits)):
+            return True
     return rules.joker_swap and any(melds.swapped(meld, card) for meld in table)

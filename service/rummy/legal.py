@@ -33,7 +33,7 @@ def legal_moves(match: Match, seat: int, now: int) -> Iterator[Move]:
         return
     yield from _discards(deal, match.rules)
     yield from _accepted(match, _layoffs(deal, match.rules), now)
-    yield from _accepted(match, _swaps(deal), now)
+    yield from _swaps(deal, match.rules)
     yield from _melds(deal, match.rules)
 
 
@@ -73,8 +73,10 @@ def _layoffs(deal: Deal, rules: Rules) -> Iterator[LayOff]:
                 yield LayOff(meld.id, (JOKER,), (face,))
 
 
-def _swaps(deal: Deal) -> Iterator[Swap]:
+def _swaps(deal: Deal, rules: Rules) -> Iterator[Swap]:
     """The cards of the hand that a joker on the table stands for."""
+    if not _passes(engine.guard_may_swap, rules):
+        return
     hand = deal.hands[deal.turn]
     for meld in deal.melds:
         for face in dict.fromkeys(meld.faces[place] for place in meld.jokers):

@@ -1,6 +1,5 @@
 """What is a set, what is a run, what fits on a meld, and which card a joker stands for."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import combinations, combinations_with_replacement, pairwise
@@ -8,7 +7,7 @@ from itertools import combinations, combinations_with_replacement, pairwise
 from msgspec import Struct
 
 from service.errors import DoesNotFit, JokerMisnamed, JokerUnclear, NotAMeld
-from service.rummy.cards import FACES, JOKER, RANK_OF, RANKS, SUITS, Card
+from service.rummy.cards import FACES, JOKER, RANK_OF, RANKS, SUITS, Card, in_order
 from service.rummy.model import Meld, MeldKind, cards_of
 from service.rummy.rules import LONGEST_RUN, MIN_MELD, Rules
 
@@ -70,6 +69,8 @@ def extended(meld: Meld, cards: Sequence[Card], named: Sequence[Card], rules: Ru
 
     `named` as in `form`. Raises DoesNotFit, JokerUnclear, JokerMisnamed.
     """
+    if not cards:
+        raise DoesNotFit("Name at least one card to lay off.", rule="common.7", meld=meld.id)
     natural = [card for card in cards if card != JOKER]
     jokers = len(cards) - len(natural)
     lying = list(meld.faces)
@@ -112,22 +113,29 @@ def open_faces(meld: Meld, rules: Rules) -> tuple[Card, ...]:
     return tuple(dict.fromkeys(ends))
 
 
-def room(meld: Meld, rules: Rules) -> int:
-    """How many more cards the meld can take in all, whichever they are."""
-    return (LONGEST_RUN if meld.kind == "run" else rules.fullest_set) - len(meld.faces)
-
-
 def melds_in(hand: Sequence[Card], rules: Rules) -> Iterator[Form]:
     """Every meld that cards of this hand can make, each once, those with few jokers first.
 
     Joker for joker and face for face: where a joker could stand for a card that is also in the
     hand, both are given. With many jokers there are a great many, so take no more than needed.
     """
-    held = Counter(hand)
-    jokers = held.pop(JOKER, 0)
+    jokers = 0
+    counts: dict[str, list[int]] = {}
+    masks = dict.fromkeys(SUITS, 0)
+    for card in hand:
+        if card == JOKER:
+            jokers += 1
+            continue
+        rank, suit = card[0], card[1]
+        counts.setdefault(rank, [0] * len(SUITS))[SUITS.index(suit)] += 1
+        masks[suit] |= 1 << RANK_OF[card]
+        if rank == "A" and _top(rules) == _HIGH_ACE:
+            masks[suit] |= 1 << _HIGH_ACE
     for used in range(jokers + 1):
-        yield from _sets_in(held, used, rules)
-        yield from _runs_in(held, used, rules)
+        for rank, by_suit in counts.items():
+            yield from _sets_of(rank, tuple(by_suit), used, rules)
+        for suit, mask in masks.items():
+            yield from _runs_of(suit, mask, used, rules)
 
 
 # ------------------------------------------------------------------------------- which shape
@@ -242,7 +250,7 @@ def _possible(
         needed = set(fixed)
         for start in range(1, _top(rules) - length + 2):
             window = [_face(place, suit) for place in range(start, start + length)]
-            missing = tuple(face for face in window if face not in needed)
+            missing = in_order(face for face in window if face not in needed)
             if len(missing) == jokers and len(needed) == len(fixed) and missing not in found:
                 found.append(missing)
     return found
@@ -251,12 +259,11 @@ def _possible(
 # ------------------------------------------------------------------------ all melds of a hand
 
 
-def _sets_in(held: Counter[Card], jokers: int, rules: Rules) -> Iterator[Form]:
-    for rank in RANKS:
-        counts = tuple(held.get(rank + suit, 0) for suit in SUITS)
-        if any(counts) and sum(counts) + jokers >= MIN_MELD:
-            for shape in _set_shapes(counts, jokers, rules.decks):
-                yield _form("set", [(rank + SUITS[suit], is_joker) for suit, is_joker in shape])
+def _sets_of(rank: str, counts: tuple[int, ...], jokers: int, rules: Rules) -> Iterator[Form]:
+    """The sets of a rank with exactly so many jokers; `counts` are the natural cards by suit."""
+    if sum(counts) + jokers >= MIN_MELD:
+        for shape in _set_shapes(counts, jokers, rules.decks):
+            yield _form("set", [(rank + SUITS[suit], is_joker) for suit, is_joker in shape])
 
 
 @cache
@@ -285,17 +292,20 @@ def _set_shapes(
     )
 
 
-def _runs_in(held: Counter[Card], jokers: int, rules: Rules) -> Iterator[Form]:
+def _runs_of(suit: str, mask: int, jokers: int, rules: Rules) -> Iterator[Form]:
+    """The runs of a suit with exactly so many jokers; in `mask` bit n is set if place n is held.
+
+    A stretch has at least the gaps of the shorter ones from the same start, so each start is left
+    as soon as there are more gaps than jokers.
+    """
     top = _top(rules)
-    for suit in SUITS:
-        places = [place for place in range(1, top + 1) if _face(place, suit) in held]
-        if not places or len(places) + jokers < MIN_MELD:
-            continue
-        mask = sum(1 << place for place in places)
-        for start, end, window in _windows(top):
-            gaps = (window & ~mask).bit_count()
+    for start in range(1, top - MIN_MELD + 2):
+        for end in range(start + MIN_MELD, min(top + 1, start + LONGEST_RUN) + 1):
             length = end - start
-            if gaps <= jokers < length:
+            gaps = length - (mask >> start & (1 << length) - 1).bit_count()
+            if gaps > jokers:
+                break
+            if jokers < length:
                 yield from _run_shapes(mask, start, end, jokers - gaps, suit)
 
 
@@ -306,16 +316,6 @@ def _run_shapes(mask: int, start: int, end: int, spare: int, suit: str) -> Itera
     held = [place - start for place in range(start, end) if mask >> place & 1]
     for more in combinations(held, spare):
         yield Form("run", faces, tuple(sorted((*gaps, *more))))
-
-
-@cache
-def _windows(top: int) -> tuple[tuple[int, int, int], ...]:
-    """Every stretch of places that a run may cover: start, end (not included), and its bits."""
-    return tuple(
-        (start, start + length, (1 << start + length) - (1 << start))
-        for length in range(MIN_MELD, LONGEST_RUN + 1)
-        for start in range(1, top - length + 2)
-    )
 
 
 # -------------------------------------------------------------------------------- explaining
