@@ -1,0 +1,334 @@
+"""All of Redis: the keys, the connection, loading, and the one way to write.
+
+Of a game there are `rummy:{ID}:game` (hash: record, version, nonces of the last commits),
+`rummy:{ID}:events` (stream, an event's number is its id), `rummy:{ID}:deals` (list of results) and
+the channel `rummy:{ID}:bell`, on which each new version is published. The braces keep them on one
+node of a cluster. `rummy:open` is the index of open tables.
+
+Every method raises StoreUnavailable within about a second when Redis is down, stalled or refuses to
+work, and works again as soon as Redis does.
+"""
+
+import hashlib
+import re
+import secrets
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, cast
+
+import redis
+from msgspec import Struct
+from redis import exceptions
+from redis.backoff import ExponentialWithJitterBackoff
+from redis.client import Pipeline
+from redis.retry import Retry
+
+from service.errors import BadCursor, NoSuchGame, StoreUnavailable, UnreadableRecord
+from service.game import (
+    Game,
+    Logged,
+    Started,
+    decode,
+    decode_event,
+    decode_result,
+    encode,
+    encode_event,
+    encode_result,
+)
+from service.rummy.model import DealEnded, DealResult
+
+_COMMIT = Path(__file__).with_name("commit.lua").read_text()
+_COMMIT_SHA = hashlib.sha1(_COMMIT.encode(), usedforsecurity=False).hexdigest()
+
+_GAME_ID = re.compile(r"[a-z2-7]{16}")
+
+_OPEN = "rummy:open"
+_ENTRY = re.compile(r"[0-9]{13}[a-z2-7]{16}")
+
+_MOST_READS = 10
+"""How often a page reads on, twice as far each time, when it finds entries of closed tables."""
+
+_CREATION_MS = 60_000
+"""The record of a table comes after its entry, but not as late as this."""
+
+_LONGEST_WAIT = 10
+"""No table waits so many times the expiry: each player who joins prolongs it by one at most."""
+
+_CONNECTIONS = 32
+_RETRIES = 2
+_IN_TROUBLE = (
+    redis.ConnectionError,
+    redis.TimeoutError,
+    exceptions.InvalidResponse,
+    exceptions.ClusterDownError,
+    exceptions.OutOfMemoryError,
+    exceptions.ReadOnlyError,
+    exceptions.TryAgainError,
+)
+_TROUBLE_CODES = {"BUSY", "MISCONF", "NOREPLICAS"}
+
+
+class Expiry(Struct, frozen=True):
+    """How long a game is kept after its last change."""
+
+    unstarted_seconds: int
+    running_seconds: int
+    finished_seconds: int
+
+
+class LostRace(Exception):
+    """Another commit came first; `current` is the game as it is now."""
+
+    def __init__(self, current: Game) -> None:
+        super().__init__(f"the game is at version {current.version}")
+        self.current = current
+
+
+class Store:
+    """The games in one Redis. Made without touching it; each worker process needs its own."""
+
+    def __init__(self, url: str, timeout_seconds: float, expiry: Expiry) -> None:
+        self._redis = _client(url, timeout_seconds)
+        self._expiry = expiry
+        self._turns = threading.Semaphore(_CONNECTIONS)
+        self._troubles = 0
+
+    def load(self, game_id: str) -> Game:
+        """The game as it is now. Raises NoSuchGame and UnreadableRecord."""
+        with self._turn():
+            record = self._redis.hget(_key(game_id, "game"), "record")
+        if record is None:
+            raise _no_such_game()
+        return decode(cast(bytes, record))
+
+    def commit(self, game: Game, logged: Sequence[Logged]) -> None:
+        """Store the next version of a game with the events that led to it; version 1 creates it.
+
+        Raises LostRace if that version exists, NoSuchGame if the game has expired meanwhile. After
+        StoreUnavailable the change may have been stored nevertheless.
+        """
+        keys = [_key(game.id, part) for part in ("game", "events", "deals")]
+        arguments = [
+            _key(game.id, "bell"),
+            game.version,
+            encode(game),
+            secrets.token_hex(8),
+            self._lifetime_ms(game),
+            *_event_arguments(logged),
+        ]
+        with self._turn():
+            try:
+                answer = self._send(game, keys, arguments)
+            except exceptions.NoScriptError:  # the server has been restarted
+                self._redis.script_load(_COMMIT)
+                answer = self._send(game, keys, arguments)
+        match answer:
+            case [b"gone"]:
+                raise _no_such_game()
+            case [b"lost", record]:
+                raise LostRace(decode(record))
+        if game.public and any(isinstance(entry.event, Started) for entry in logged):
+            with suppress(StoreUnavailable), self._turn():  # readers remove it if this fails
+                self._redis.zrem(_OPEN, _entry(game))
+
+    def events(self, game_id: str, after: int, limit: int) -> tuple[Logged, ...]:
+        """At most `limit` (from 1) entries of the log with a number above `after`, in order."""
+        start = f"{min(after + 1, 2**63)}-0"
+        with self._turn():
+            entries = self._redis.xrange(_key(game_id, "events"), min=start, count=limit)
+        return tuple(
+            Logged(
+                number=int(entry.partition(b"-")[0]),
+                version=int(fields[b"v"]),
+                at=int(fields[b"t"]),
+                event=decode_event(fields[b"e"]),
+            )
+            for entry, fields in cast(list[tuple[bytes, dict[bytes, bytes]]], entries)
+        )
+
+    def results(self, game_id: str) -> tuple[DealResult, ...]:
+        """The results of the deals that have ended, in order."""
+        with self._turn():
+            results = self._redis.lrange(_key(game_id, "deals"), 0, -1)
+        return tuple(decode_result(result) for result in cast(list[bytes], results))
+
+    def open_tables(
+        self, limit: int, before: str | None = None
+    ) -> tuple[tuple[Game, ...], str | None]:
+        """At most `limit` (from 1) public tables with a free seat, the newest first.
+
+        The second value is the cursor to pass as `before` for the page that follows, None after the
+        last. It stays good when tables come and go. Raises BadCursor.
+        """
+        if before is not None and not _ENTRY.fullmatch(before):
+            raise BadCursor("The cursor is not one that this list has given out.")
+        found: list[Game] = []
+        with self._turn():
+            for reads in range(_MOST_READS):
+                count = (limit + 1) << reads
+                entries = self._entries(before, count)
+                found += self._open_among(entries)
+                if len(found) > limit:
+                    return tuple(found[:limit]), _entry(found[limit - 1])
+                if len(entries) < count:
+                    return tuple(found), None
+                before = entries[-1]
+        return tuple(found), before
+
+    def ping(self) -> None:
+        """Raise StoreUnavailable unless Redis answers."""
+        with self._turn():
+            self._redis.ping()
+
+    def expires_at(self, game: Game) -> int:
+        """When the game will be deleted if nothing more happens, in ms since 1970."""
+        return game.changed_at + self._lifetime_ms(game)
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Wait for a connection, and make StoreUnavailable of what a server in trouble causes.
+
+        Who was still waiting when somebody else met trouble is not sent into it one after another.
+        """
+        troubles = self._troubles
+        with self._turns:
+            if self._troubles != troubles:
+                raise _unavailable()
+            try:
+                yield
+            except redis.RedisError as error:
+                if not _is_trouble(error):
+                    raise
+                self._troubles += 1
+                raise _unavailable() from error
+
+    def _lifetime_ms(self, game: Game) -> int:
+        seconds = {
+            "waiting": self._expiry.unstarted_seconds,
+            "playing": self._expiry.running_seconds,
+            "finished": self._expiry.finished_seconds,
+        }
+        return 1000 * seconds[game.status]
+
+    def _send(self, game: Game, keys: list[str], arguments: list[int | str | bytes]) -> Any:
+        """Run the script, in one round trip with the entry of an open table.
+
+        The entry goes first: should the commit fail, there is one too many, which readers pass over
+        and remove, and never one too few.
+        """
+        pipeline = self._redis.pipeline(transaction=False)
+        if _is_open(game):
+            oldest = game.created_at - _LONGEST_WAIT * self._lifetime_ms(game)
+            pipeline.zadd(_OPEN, {_entry(game): 0})
+            pipeline.zremrangebylex(_OPEN, "-", f"({max(oldest, 0):013}")
+        pipeline.evalsha(_COMMIT_SHA, len(keys), *keys, *arguments)
+        return _answers(pipeline)[-1]
+
+    def _entries(self, before: str | None, count: int) -> list[str]:
+        entries = self._redis.zrange(
+            _OPEN,
+            "+" if before is None else f"({before}",
+            "-",
+            desc=True,
+            bylex=True,
+            offset=0,
+            num=count,
+        )
+        return [entry.decode() for entry in cast(list[bytes], entries)]
+
+    def _open_among(self, entries: list[str]) -> list[Game]:
+        """The open tables of these entries; removes those that can never be open again."""
+        pipeline = self._redis.pipeline(transaction=False)
+        for entry in entries:
+            pipeline.hget(_key(entry[13:], "game"), "record")
+        found = []
+        stale = []
+        # The entry of a table that is just being made comes a moment before its record.
+        settled = f"{int(time.time() * 1000) - _CREATION_MS:013}"
+        for entry, record in zip(entries, _answers(pipeline), strict=True):
+            if record is None:
+                if entry < settled:
+                    stale.append(entry)
+                continue
+            try:
+                game = decode(record)
+            except UnreadableRecord:  # for the version of the service that wrote it
+                continue
+            if _is_open(game):
+                found.append(game)
+            elif game.status != "waiting":
+                stale.append(entry)
+        if stale:
+            self._redis.zrem(_OPEN, *stale)
+        return found
+
+
+def _client(url: str, timeout_seconds: float) -> redis.Redis:
+    """A client that does not connect yet.
+
+    Only lost connections are tried again: a command that timed out may still be waiting in the
+    server, and a second wait would not fit into the second that callers are promised.
+    """
+    return redis.Redis.from_url(
+        url,
+        max_connections=_CONNECTIONS,
+        socket_timeout=timeout_seconds,
+        socket_connect_timeout=timeout_seconds,
+        retry=Retry(
+            ExponentialWithJitterBackoff(cap=0.1, base=0.03), _RETRIES, (redis.ConnectionError,)
+        ),
+        # With protocol 3 the pool no longer looks whether an idle connection is still good.
+        protocol=2,
+    )
+
+
+def _is_trouble(error: redis.RedisError) -> bool:
+    return isinstance(error, _IN_TROUBLE) or str(error).partition(" ")[0] in _TROUBLE_CODES
+
+
+def _answers(pipeline: Pipeline) -> list[Any]:
+    """Send the commands; raises the first error as it came, without the command's arguments."""
+    answers = pipeline.execute(raise_on_error=False)
+    for answer in answers:
+        if isinstance(answer, Exception):
+            raise answer
+    return answers
+
+
+def _key(game_id: str, part: str) -> str:
+    """Raise NoSuchGame for what cannot be the id of a game."""
+    if not _GAME_ID.fullmatch(game_id):
+        raise _no_such_game()
+    return f"rummy:{{{game_id}}}:{part}"
+
+
+def _event_arguments(logged: Sequence[Logged]) -> Iterator[int | bytes]:
+    yield len(logged)
+    for entry in logged:
+        yield entry.number
+        yield entry.version
+        yield entry.at
+        yield encode_event(entry.event)
+    for entry in logged:
+        if isinstance(entry.event, DealEnded):
+            yield encode_result(entry.event.result)
+
+
+def _is_open(game: Game) -> bool:
+    return game.public and game.status == "waiting" and len(game.seats) < game.size
+
+
+def _entry(game: Game) -> str:
+    """A table in the index of open ones: all have the score 0, so these texts are the order."""
+    return f"{game.created_at:013}{game.id}"
+
+
+def _no_such_game() -> NoSuchGame:
+    return NoSuchGame("There is no game with this id; it may have expired.")
+
+
+def _unavailable() -> StoreUnavailable:
+    return StoreUnavailable("The store of the games does not answer at the moment.")

@@ -1,0 +1,35 @@
+"""Fixtures for all tests: a real Valkey always."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from service.embedded import EmbeddedStore
+
+
+@pytest.fixture(scope="session")
+def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """One Valkey for the session, or the server that RUMMY_TEST_REDIS_URL names."""
+    if url := os.environ.get("RUMMY_TEST_REDIS_URL"):
+        yield url
+        return
+    with EmbeddedStore(tmp_path_factory.mktemp("valkey")) as store:
+        yield store.url
+
+
+@pytest.fixture(scope="session", params=["valkey", "redis"])
+def each_redis_url(
+    request: pytest.FixtureRequest, redis_url: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """The session's Valkey, and then Debian's Redis where it is installed."""
+    if request.param == "valkey":
+        yield redis_url
+        return
+    binary = shutil.which("redis-server")
+    if binary is None:
+        pytest.skip("redis-server is not installed")
+    with EmbeddedStore(tmp_path_factory.mktemp("redis"), binary=Path(binary)) as store:
+        yield store.url
