@@ -37,11 +37,14 @@ from service.rummy.rules import Choices, agree, clause
 from service.store import LostRace, Store
 
 MOST_NAME_CHARACTERS = 40
+MOST_SEED_CHARACTERS = 200
 MOST_ATTEMPTS = 32
 """How often a change is tried anew after somebody else's came first."""
 
 _FEWEST_PLAYERS = 2
+_UNPRINTABLE = {"Cc", "Cs", "Cn", "Co", "Zl", "Zp"}
 _JOINERS = "\u200c\u200d"
+"""Invisible, but needed to write some languages and emoji."""
 _TOKEN = re.compile(r"([a-z2-7]{16})\.[A-Za-z0-9_-]{43}")
 
 
@@ -307,14 +310,16 @@ def _practice(wanted: NewTable) -> Practice | None:
         return None
     if wanted.practice_seed is None and wanted.practice_order is None:
         raise BadPractice("A practice table needs a seed, or the order of the cards.")
-    seed = wanted.practice_seed or secrets.token_hex(32)
+    seed = secrets.token_hex(32)
+    if wanted.practice_seed is not None:
+        seed = _clean("practice.seed", wanted.practice_seed, MOST_SEED_CHARACTERS)
     return Practice(seed, wanted.practice_order, wanted.practice_dealer)
 
 
 def _new_seat(game_id: str, name: str, now: int) -> tuple[str, Seat]:
     """A token of 256 random bits that also says which game it opens, and the seat it is for."""
     token = f"{game_id}.{secrets.token_urlsafe(32)}"
-    return token, Seat(_clean_name(name), _hash(token), now)
+    return token, Seat(_clean("name", name, MOST_NAME_CHARACTERS), _hash(token), now)
 
 
 def _seat_of(game: Game, token: str | None) -> int:
@@ -343,25 +348,19 @@ def _hash(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def _clean_name(text: str) -> str:
-    """The name in composed form with single spaces; BadText if it is empty, long or unprintable."""
-    name = " ".join(unicodedata.normalize("NFC", text).split())
+def _clean(field: str, text: str, most: int) -> str:
+    """The text in composed form with single spaces; BadText if it is empty, long or unprintable."""
     for sign in text:
         category = unicodedata.category(sign)
-        if category in {"Cc", "Cs", "Cn", "Co", "Zl", "Zp"} or (
-            category == "Cf" and sign not in _JOINERS
-        ):
+        if category in _UNPRINTABLE or (category == "Cf" and sign not in _JOINERS):
             raise BadText(
-                f"name: U+{ord(sign):04X} is a control or invisible character, which a name may "
-                "not hold.",
-                field="name",
+                f"{field}: U+{ord(sign):04X} is a control or invisible character; leave it out.",
+                field=field,
             )
-    if not 1 <= len(name) <= MOST_NAME_CHARACTERS:
-        raise BadText(
-            f"name: must have 1 to {MOST_NAME_CHARACTERS} characters, not {len(name)}.",
-            field="name",
-        )
-    return name
+    clean = " ".join(unicodedata.normalize("NFC", text).split())
+    if not 1 <= len(clean) <= most:
+        raise BadText(f"{field}: must have 1 to {most} characters, not {len(clean)}.", field=field)
+    return clean
 
 
 def _milliseconds() -> int:
