@@ -1,0 +1,85 @@
+# Everything a person types. Needs make and Python 3.11 or newer; `make run` installs the rest
+# into .venv, exactly as pinned in requirements.lock.
+
+PORT    ?= 8000
+WORKERS ?= 2
+DATA    ?= .data
+# The first of these that works and is new enough makes .venv.
+PYTHONS ?= python3.13 python3.12 python3.11 python3
+
+VENV := .venv
+BIN  := $(VENV)/bin
+PIP  := $(BIN)/python -m pip --disable-pip-version-check --no-input
+LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+        --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" pyproject.toml
+
+# These say that an installation was completed. An interrupted one leaves none, and the next make
+# begins from nothing.
+RUNTIME := $(VENV)/.runtime-installed
+PROJECT := $(VENV)/.project-installed
+DEV     := $(VENV)/.dev-installed
+
+.DEFAULT_GOAL := help
+.PHONY: help run demo test lint format openapi playthroughs lock clean
+
+help:  ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo
+	@echo "  PORT=$(PORT) WORKERS=$(WORKERS) DATA=$(DATA) can be set for make run."
+
+run: $(PROJECT)  ## serve the API, games kept in DATA
+	@exec $(BIN)/rummy serve --port $(PORT) --workers $(WORKERS) --data-dir $(DATA)
+
+demo: $(DEV) $(PROJECT)  ## watch bots play a match over the API
+	@$(BIN)/python examples/match.py
+
+test: $(DEV) $(PROJECT)  ## run all tests
+	$(BIN)/pytest -n auto
+
+lint: $(DEV) $(PROJECT)  ## check style, types and layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(DEV)  ## lay out the code and sort its imports
+	$(BIN)/ruff check --select I --fix .
+	$(BIN)/ruff format .
+
+openapi: $(PROJECT)  ## write the contract into openapi/
+	$(BIN)/rummy openapi
+
+playthroughs: $(DEV) $(PROJECT)  ## record the playthroughs again
+	RUMMY_REWRITE=1 $(BIN)/pytest tests/test_playthroughs.py
+
+lock: $(DEV)  ## pin the newest dependencies that pyproject.toml allows
+	$(LOCK) --upgrade --group build --output-file requirements.lock
+	$(LOCK) --upgrade --group build --group dev --constraint requirements.lock \
+	    --output-file requirements-dev.lock
+
+clean:  ## remove what was installed and built, but no games
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(RUNTIME): requirements.lock
+	@echo "Installing into $(VENV) ..."
+	@rm -rf $(VENV)
+	@for python in $(PYTHONS); do \
+	    if $$python -c 'import ensurepip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; \
+	    then $$python -m venv $(VENV) && exit 0; fi; \
+	done; \
+	echo "Python 3.11 or newer is needed, with venv (Debian: python3-venv); tried $(PYTHONS)." >&2; \
+	echo "Name yours like this: make run PYTHONS=/path/to/python3" >&2; \
+	exit 1
+	@$(PIP) install --quiet --require-hashes -r requirements.lock
+	@touch $@
+
+$(PROJECT): pyproject.toml $(RUNTIME)
+	@$(PIP) install --quiet --no-index --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(DEV): requirements-dev.lock $(RUNTIME)
+	@echo "Installing what tests and checks need ..."
+	@rm -f $(RUNTIME) $@
+	@$(PIP) install --quiet --require-hashes -r requirements-dev.lock
+	@touch $(RUNTIME) $@

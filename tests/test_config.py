@@ -1,0 +1,110 @@
+"""The configuration, read from RUMMY_ variables."""
+
+import pytest
+
+from service.config import Config, ConfigError, load_config
+
+
+def test_nothing_needs_to_be_set():
+    assert load_config({}) == Config()
+
+
+def test_every_setting_has_a_variable():
+    assert load_config(
+        {
+            "RUMMY_REDIS_URL": "redis://cache:6379/2",
+            "RUMMY_REDIS_TIMEOUT_SECONDS": "1.5",
+            "RUMMY_EXPIRE_UNSTARTED_SECONDS": "10",
+            "RUMMY_EXPIRE_RUNNING_SECONDS": "20",
+            "RUMMY_EXPIRE_FINISHED_SECONDS": "30",
+            "RUMMY_MAX_BODY_BYTES": "2048",
+            "RUMMY_LOG_LEVEL": "WARNING",
+            "RUMMY_PROXIES": "1",
+        }
+    ) == Config(
+        redis_url="redis://cache:6379/2",
+        redis_timeout_seconds=1.5,
+        expire_unstarted_seconds=10,
+        expire_running_seconds=20,
+        expire_finished_seconds=30,
+        max_body_bytes=2048,
+        log_level="warning",
+        proxies=1,
+    )
+
+
+def test_variables_of_others_are_not_looked_at():
+    assert load_config({"PATH": "/bin", "REDIS_URL": "nonsense", "rummy_proxies": "x"}) == Config()
+
+
+def test_an_empty_variable_counts_as_not_set():
+    assert load_config({"RUMMY_REDIS_URL": "", "RUMMY_PROXIES": "  "}) == Config()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://localhost",
+        "redis://user:secret@cache:6379/0",
+        "rediss://cache:6380?ssl_cert_reqs=none",
+        "redis://[::1]:6379",
+        "unix:///run/valkey.sock",
+        "unix:///run/valkey.sock?db=1",
+    ],
+)
+def test_these_addresses_of_a_redis_are_accepted(url):
+    assert load_config({"RUMMY_REDIS_URL": url}).redis_url == url
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "reason"),
+    [
+        ("RUMMY_REDIS_URL", "localhost:6379", "starts with redis://"),
+        ("RUMMY_REDIS_URL", "http://localhost", "starts with redis://"),
+        ("RUMMY_REDIS_URL", "redis://", "a host"),
+        ("RUMMY_REDIS_URL", "redis://cache:0", "a port"),
+        ("RUMMY_REDIS_URL", "redis://cache:70000", "a port"),
+        ("RUMMY_REDIS_URL", "redis://cache:http", "a port"),
+        ("RUMMY_REDIS_URL", "redis://cache/games", "the number of a database"),
+        ("RUMMY_REDIS_URL", "redis://[::1", "Invalid IPv6 URL"),
+        ("RUMMY_REDIS_URL", "unix://valkey.sock", "an absolute path"),
+        ("RUMMY_REDIS_TIMEOUT_SECONDS", "soon", "`float`"),
+        ("RUMMY_REDIS_TIMEOUT_SECONDS", "0", ">= 0.05"),
+        ("RUMMY_REDIS_TIMEOUT_SECONDS", "inf", "<= 30"),
+        ("RUMMY_REDIS_TIMEOUT_SECONDS", "nan", "`float`"),
+        ("RUMMY_EXPIRE_UNSTARTED_SECONDS", "1 day", "`int`"),
+        ("RUMMY_EXPIRE_RUNNING_SECONDS", "0", ">= 1"),
+        ("RUMMY_EXPIRE_FINISHED_SECONDS", "1.5", "`int`"),
+        ("RUMMY_MAX_BODY_BYTES", "64k", "`int`"),
+        ("RUMMY_LOG_LEVEL", "loud", "'loud'"),
+        ("RUMMY_PROXIES", "-1", ">= 0"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_refused_with_the_reason(variable, text, reason):
+    with pytest.raises(ConfigError) as refusal:
+        load_config({variable: text})
+    (problem,) = refusal.value.problems
+    assert problem.startswith(f"{variable}={text!r}: ")
+    assert reason in problem
+
+
+def test_all_problems_are_told_at_once():
+    with pytest.raises(ConfigError) as refusal:
+        load_config({"RUMMY_PROXIES": "two", "RUMMY_LOG_LEVEL": "loud", "RUMMY_COLOUR": "red"})
+    assert [problem.split("=")[0].split(" ")[0] for problem in refusal.value.problems] == [
+        "RUMMY_COLOUR",
+        "RUMMY_LOG_LEVEL",
+        "RUMMY_PROXIES",
+    ]
+
+
+def test_a_misspelt_variable_is_refused_with_the_name_that_was_probably_meant():
+    with pytest.raises(ConfigError, match=r"RUMMY_REDIS_URI .*did you mean RUMMY_REDIS_URL\?"):
+        load_config({"RUMMY_REDIS_URI": "redis://cache"})
+
+
+def test_the_password_of_a_refused_address_is_not_repeated():
+    with pytest.raises(ConfigError) as refusal:
+        load_config({"RUMMY_REDIS_URL": "redis://user:secret@cache:port"})
+    assert "secret" not in str(refusal.value)
+    assert "redis://***@cache:port" in str(refusal.value)

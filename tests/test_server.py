@@ -1,0 +1,234 @@
+"""`rummy serve` as an operator meets it: started, signalled, killed and started again."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import requests
+
+ROOT = Path(__file__).parent.parent
+RUMMY = [sys.executable, "-c", "from service.cli import main; main(prog_name='rummy')"]
+TABLE = {"variant": "straight", "name": "Ada", "options": {"deals": 1}, "public": True}
+ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("RUMMY_")}
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
+
+
+class Service:
+    """A running `rummy serve`: its address and its master process, leader of a process group."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None
+        self.process = process
+        self.greeting = process.stdout.readline()
+        found = re.search(r"http://\S+:\d+", self.greeting)
+        assert found, self.greeting + process.stdout.read()
+        self.url = found.group()
+
+    def get(self, path: str, **options) -> requests.Response:
+        return requests.get(self.url + path, timeout=10, **options)
+
+    def make_table(self) -> int:
+        answer = requests.post(f"{self.url}/v1/games", json=TABLE, timeout=10)
+        return answer.status_code
+
+    def valkey(self) -> int:
+        (pid,) = [pid for pid in children(self.process.pid) if "valkey" in command(pid)]
+        return pid
+
+    def ends_within(self, seconds: float) -> bool:
+        try:
+            self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+
+@contextmanager
+def serving(data: Path, *options: str, **environment: str) -> Iterator[Service]:
+    process = subprocess.Popen(
+        [*RUMMY, "serve", "--port", "0", "--data-dir", str(data), *options],
+        cwd=ROOT,
+        env=ENVIRONMENT | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        yield Service(process)
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            process.wait(15)
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def rummy(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*RUMMY, *arguments],
+        cwd=ROOT,
+        env=ENVIRONMENT | environment,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+
+
+def children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def command(pid: int) -> str:
+    return Path(f"/proc/{pid}/cmdline").read_text()
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.05)
+
+
+def test_it_says_where_it_is_and_answers_there(tmp_path):
+    with serving(tmp_path) as service:
+        assert f"{service.url}/docs" in service.greeting
+        answer = service.get("/healthz")
+        assert answer.status_code == 200
+        assert answer.json() == {"status": "ok"}
+
+
+def test_its_answers_do_not_tell_the_version_of_the_server(tmp_path):
+    with serving(tmp_path) as service:
+        assert "/" not in service.get("/healthz").headers["Server"]
+
+
+def test_nothing_that_a_client_sends_changes_where_the_service_believes_it_is(tmp_path):
+    with serving(tmp_path) as service:
+        forged = {"Script-Name": "/elsewhere", "X-Forwarded-Proto": "https"}
+        assert service.get("/healthz", headers=forged).status_code == 200
+
+
+@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_every_process_without_a_word(tmp_path, sign):
+    with serving(tmp_path) as service:
+        service.get("/healthz")
+        processes = children(service.process.pid)
+        assert len(processes) == 3
+        service.process.send_signal(sign)
+        assert service.ends_within(8)
+        assert service.process.returncode == 0
+        assert not any(is_alive(pid) for pid in processes)
+        assert service.process.stdout.read() == ""
+
+
+def test_ctrl_c_reaches_all_at_once_and_ends_all_without_a_word(tmp_path):
+    with serving(tmp_path) as service, requests.Session() as waiting:
+        waiting.get(f"{service.url}/healthz", timeout=10)
+        processes = children(service.process.pid)
+        os.killpg(service.process.pid, signal.SIGINT)
+        assert service.ends_within(8)
+        assert not any(is_alive(pid) for pid in processes)
+        assert service.process.stdout.read() == ""
+
+
+def test_it_recovers_when_the_embedded_valkey_is_killed(tmp_path):
+    with serving(tmp_path) as service:
+        assert service.make_table() == 201
+        killed = service.valkey()
+        os.kill(killed, signal.SIGKILL)
+        wait_until(lambda: service.make_table() == 201, seconds=5)
+        assert service.valkey() != killed
+
+
+def test_it_recovers_again_and_again(tmp_path):
+    with serving(tmp_path) as service:
+        for _ in range(3):
+            os.kill(service.valkey(), signal.SIGKILL)
+            wait_until(lambda: service.make_table() == 201, seconds=5)
+
+
+def test_killing_the_master_leaves_nothing_behind_and_the_next_start_works(tmp_path):
+    with serving(tmp_path) as service:
+        assert service.make_table() == 201
+        processes = children(service.process.pid)
+        service.process.kill()
+        service.process.wait()
+        with serving(tmp_path) as successor:
+            assert successor.get("/v1/games").json()["tables"]
+        assert not any(is_alive(pid) for pid in processes)
+
+
+def test_the_games_are_kept_when_it_is_stopped_and_started_again(tmp_path):
+    with serving(tmp_path) as service:
+        assert service.make_table() == 201
+    with serving(tmp_path) as service:
+        assert service.get("/v1/games").json()["tables"]
+
+
+def test_a_reload_replaces_the_workers_and_keeps_the_store(tmp_path):
+    with serving(tmp_path) as service:
+        valkey, before = service.valkey(), set(children(service.process.pid))
+        service.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: set(children(service.process.pid)) & before == {valkey})
+        assert service.make_table() == 201
+
+
+def test_with_a_redis_named_no_other_is_started(tmp_path, redis_url):
+    with serving(tmp_path / "data", "--workers", "1", RUMMY_REDIS_URL=redis_url) as service:
+        assert service.make_table() == 201
+        assert len(children(service.process.pid)) == 1
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_taken_port_is_told_in_one_line(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        ended = rummy("serve", "--port", str(port), "--data-dir", str(tmp_path / "data"))
+    assert ended.returncode == 1
+    assert ended.stderr == (
+        f"Error: Cannot listen on 127.0.0.1 port {port}:"
+        " something else listens there; choose another port.\n"
+    )
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_second_service_on_the_same_data_is_refused_in_one_line(tmp_path):
+    with serving(tmp_path) as first:
+        ended = rummy("serve", "--port", "0", "--data-dir", str(tmp_path))
+        assert first.get("/healthz").status_code == 200
+    assert ended.returncode == 1
+    assert ended.stderr.startswith(f"Error: {tmp_path} is in use")
+    assert ended.stderr.count("\n") == 1
+
+
+def test_an_environment_that_cannot_be_used_is_told_as_a_list(tmp_path):
+    ended = rummy("serve", "--data-dir", str(tmp_path), RUMMY_PROXIES="x", RUMMY_REDIS_URI="y")
+    assert ended.returncode == 2
+    assert ended.stdout == ""
+    assert ended.stderr.splitlines() == [
+        "The environment cannot be used:",
+        "  RUMMY_PROXIES='x': Expected `int`",
+        "  RUMMY_REDIS_URI is not a setting (did you mean RUMMY_REDIS_URL?)",
+    ]
+
+
+def test_the_version_can_be_asked():
+    assert re.fullmatch(r"rummy, version \d+\.\d+\.\d+\n", rummy("--version").stdout)
