@@ -1,19 +1,38 @@
 """Positions written as text, for tests that read like the rule book.
 
-    match = position("straight", hands="5C 5D KH | 2S 3S", upcard="9D", melds="0: 7C 7D 7H")
+    match = position("straight", hands="5C 5D KH | 2S 3S", pile="9D", melds="0: 7C 7D 7H")
+    match = after(match, "layoff 1 7S", "discard KH")
 
-Seat 0 is to move. Cards not named anywhere lie in the stock, so that every position is a whole pack.
+Seat 0 is to move. Cards not named anywhere lie in the stock, so that every position is a whole
+pack.
 """
 
 from collections import Counter
 from collections.abc import Sequence
 
+import msgspec
+import pytest
 from msgspec.structs import replace
 
+from service.errors import Refused
 from service.rummy.cards import JOKER, Card, in_order, pack, parse_card
 from service.rummy.engine import apply
+from service.rummy.legal import legal_moves
 from service.rummy.melds import form
-from service.rummy.model import CallWindow, Deal, Event, Match, Meld, Move
+from service.rummy.model import (
+    Call,
+    CallWindow,
+    Deal,
+    Discard,
+    Draw,
+    Event,
+    LayMeld,
+    LayOff,
+    Match,
+    Meld,
+    Move,
+    Swap,
+)
 from service.rummy.rules import OptionValue, Rules, agree
 
 NOW = 1_000_000
@@ -38,7 +57,7 @@ def position(
     totals: Sequence[int] | None = None,
     number: int = 1,
     turns: int = 0,
-    turnovers: int = 0,
+    turned_over: int = 0,
     **options: OptionValue,
 ) -> Match:
     """A match in the middle of a deal.
@@ -46,6 +65,7 @@ def position(
     `hands`: one for each seat, between bars. `pile`: oldest first, the upcard last. `stock`: next
     card first; left out, it is all the rest of the pack. `melds`: "0: 7C 7D 7H; 1: 3S JK=4S 5S",
     the owner before the colon. `taken`: the upcard taken this turn, where it may not be discarded.
+    `turns`, `turned_over`: how many turns and turnovers the deal has had.
     The match is one deal unless `deals` or `target` says otherwise.
     """
     held = tuple(in_order(cards(hand)) for hand in hands.split("|"))
@@ -73,7 +93,7 @@ def position(
             phase="draw" if phase == "draw" else "play",
             melds=table,
             turns=turns,
-            turnovers=turnovers,
+            turnovers=turned_over,
             taken=taken,
             window=window,
         ),
@@ -91,8 +111,62 @@ def step(
     match: Match, move: Move, *, seat: int | None = None, now: int = NOW
 ) -> tuple[Match, tuple[Event, ...]]:
     """The match after one move, and its events."""
-    assert match.deal is not None
-    return apply(match, match.deal.turn if seat is None else seat, move, now)
+    return apply(match, deal_of(match).turn if seat is None else seat, move, now)
+
+
+def move(text: str) -> Move:
+    """The move of a text: "draw", "take", "take 9D" (if that is still the upcard), "discard KH",
+    "meld 5C JK=6C 7C", "layoff 1 8C" (on meld 1), "swap 1 6C", "rummy 1" or "rummy 1 JK=4C".
+
+    A plain JK leaves out what the joker stands for.
+    """
+    verb, *words = text.split()
+    number = int(words.pop(0)) if verb in {"layoff", "swap", "rummy"} else 0
+    played = cards(" ".join(word.partition("=")[0] for word in words))
+    named = cards(" ".join(word.partition("=")[2] for word in words))
+    match verb:
+        case "draw":
+            return Draw("stock")
+        case "take":
+            return Draw("discard", *played)
+        case "discard":
+            return Discard(*played)
+        case "meld":
+            return LayMeld(played, named)
+        case "layoff":
+            return LayOff(number, played, named)
+        case "swap":
+            return Swap(number, *played)
+        case "rummy":
+            return Call(number, named)
+    raise ValueError(text)
+
+
+def after(match: Match, *texts: str, seat: int | None = None, now: int = NOW) -> Match:
+    """The match after moves written as text, each by the seat whose turn it is (or by `seat`)."""
+    return play(match, *(move(text) for text in texts), seat=seat, now=now)
+
+
+def refusal(
+    match: Match,
+    text: str | Move,
+    error: type[Refused],
+    rule: str,
+    *,
+    seat: int | None = None,
+    now: int = NOW,
+) -> Refused:
+    """The refusal of a move: that error, by that clause, nothing changed, and play can go on."""
+    before = msgspec.json.encode(match)
+    with pytest.raises(Refused) as caught:
+        step(match, move(text) if isinstance(text, str) else text, seat=seat, now=now)
+    assert (type(caught.value), caught.value.rule) == (error, rule), caught.value.detail
+    assert caught.value.code == error.code
+    assert msgspec.json.encode(match) == before
+    if match.deal is not None:
+        seats = range(match.rules.players)
+        assert any(next(legal_moves(match, who, now), None) for who in seats)
+    return caught.value
 
 
 def deal_of(match: Match) -> Deal:
