@@ -10,6 +10,7 @@ from service.errors import BadCard
 Card = Annotated[
     str,
     Meta(
+        title="Card",
         description="A card: rank (A23456789TJQK) then suit (CDHS), or JK for a joker.",
         extra_json_schema={"pattern": "^([A23456789TJQK][CDHS]|JK)$", "examples": ["9C"]},
     ),

@@ -48,6 +48,7 @@ from service.rummy.model import (
     DealerDrawn,
     DealResult,
     Dealt,
+    Declined,
     Discard,
     Discarded,
     Draw,
@@ -327,7 +328,8 @@ def _draw(match: Match, deal: Deal, move: Draw, now: int) -> Change:
         return _take_upcard(match, deal, guard_upcard(deal, move.card))
     guard_stock(deal, match.rules)
     if not deal.stock and _turnovers_used_up(deal, match.rules):
-        return _block(match, deal, "turnovers_used_up")
+        match, ended = _block(match, deal, "turnovers_used_up")
+        return match, (Declined(deal.turn), *ended)
     return _draw_from_stock(match, deal)
 
 
@@ -382,11 +384,12 @@ def _lay_off(match: Match, deal: Deal, move: LayOff) -> Change:
     meld = _meld_of(deal, move.meld)
     guard_may_lay_off(deal, rules, meld)
     shape = melds.extended(meld, move.cards, move.jokers, rules)
+    jokers = melds.added_jokers(meld, shape)
     meld = replace(meld, faces=shape.faces, jokers=shape.jokers)
     table = _with_meld(deal, meld)
     guard_finishable(hand, table, deal, rules)
     deal = replace(_with_hand(deal, hand), melds=table, laid_off=True)
-    event = LaidOff(seat, meld.id, in_order(move.cards), meld.faces)
+    event = LaidOff(seat, meld.id, in_order(move.cards), jokers, meld.faces)
     return _after_play(match, deal, event, "layoff")
 
 
@@ -443,9 +446,10 @@ def _call(match: Match, deal: Deal, seat: int, move: Call, now: int) -> Change:
     card, discarder = deal.pile[-1], deal.window.seat if deal.window else seat
     meld = _meld_of(deal, move.meld)
     shape = melds.extended(meld, (card,), move.jokers, rules)
+    jokers = melds.added_jokers(meld, shape)
     meld = replace(meld, faces=shape.faces, jokers=shape.jokers)
     deal = replace(deal, melds=_with_meld(deal, meld), pile=deal.pile[:-1], window=None)
-    events: tuple[Event, ...] = (Called(seat, discarder, meld.id, card, meld.faces),)
+    events: tuple[Event, ...] = (Called(seat, discarder, meld.id, card, jokers, meld.faces),)
     if not deal.stock and not deal.pile:
         match, ended = _block(match, deal, "nothing_to_draw")
         return match, events + ended

@@ -1,5 +1,6 @@
 """What is a set, what is a run, what fits on a meld, and which card a joker stands for."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import combinations, combinations_with_replacement, pairwise
@@ -8,7 +9,7 @@ from msgspec import Struct
 
 from service.errors import DoesNotFit, JokerMisnamed, JokerUnclear, NotAMeld
 from service.rummy.cards import FACES, JOKER, RANK_OF, RANKS, SUITS, Card, in_order
-from service.rummy.model import Meld, MeldKind, cards_of
+from service.rummy.model import Meld, MeldKind, cards_of, named_in
 from service.rummy.rules import LONGEST_RUN, MIN_MELD, Rules
 
 _KING = len(RANKS)
@@ -30,7 +31,7 @@ class Form(Struct, frozen=True):
     @property
     def named(self) -> tuple[Card, ...]:
         """What each joker stands for, in order."""
-        return tuple(self.faces[place] for place in self.jokers)
+        return named_in(self.faces, self.jokers)
 
 
 def form(cards: Sequence[Card], named: Sequence[Card], rules: Rules) -> Form:
@@ -88,6 +89,11 @@ def extended(meld: Meld, cards: Sequence[Card], named: Sequence[Card], rules: Ru
         meld=meld.id,
         cards=tuple(cards),
     )
+
+
+def added_jokers(meld: Meld, shape: Form) -> tuple[Card, ...]:
+    """What the jokers stand for that `shape` has and `meld`, which it extends, has not."""
+    return in_order((Counter(shape.named) - Counter(meld.named)).elements())
 
 
 def swapped(meld: Meld, card: Card) -> Form | None:

@@ -4,13 +4,17 @@ All are values that never change. Seats are numbered from 0 clockwise (common.1)
 the order in which they are laid in a deal. Times are whole milliseconds since 1970 (UTC).
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from service.rummy.cards import JOKER, Card
 from service.rummy.rules import Rules
 
+# What is in `extra_json_schema` is for the contract alone: what is decoded here was checked before.
+SeatNumber = Annotated[int, Meta(extra_json_schema={"minimum": 0, "maximum": 7})]
+MeldId = Annotated[int, Meta(extra_json_schema={"minimum": 1})]
+Count = Annotated[int, Meta(extra_json_schema={"minimum": 0})]
 MeldKind = Literal["set", "run"]
 Source = Literal["stock", "discard"]
 WentOut = Literal["meld", "layoff", "discard"]
@@ -37,6 +41,11 @@ class Meld(Struct, frozen=True):
     def cards(self) -> tuple[Card, ...]:
         """The cards as they lie on the table, jokers as jokers."""
         return cards_of(self.faces, self.jokers)
+
+    @property
+    def named(self) -> tuple[Card, ...]:
+        """What each joker stands for, in order."""
+        return named_in(self.faces, self.jokers)
 
 
 class CallWindow(Struct, frozen=True):
@@ -81,32 +90,30 @@ class Deal(Struct, frozen=True):
 class DealResult(Struct, frozen=True, kw_only=True):
     """How a deal ended. Everything about it is public: all hands are counted."""
 
-    number: int
-    dealer: int
+    number: Annotated[Count, Meta(description="Which deal of the match, from 1.")]
+    dealer: SeatNumber
     reason: Literal["went_out", "blocked"]
-    how: WentOut | None = None
-    """Of a deal that somebody went out of."""
-    why: Blocked | None = None
-    """Of a blocked deal (common.12)."""
-    winner: int | None = None
-    """The seat that went out."""
-    hands: tuple[tuple[Card, ...], ...]
-    counts: tuple[int, ...]
-    """What each hand counts (common.9)."""
-    scores: tuple[int, ...]
-    totals: tuple[int, ...]
-    """Each seat's total after this deal."""
-    turns: int
+    how: Annotated[
+        WentOut | None, Meta(description="With what the last card went, if somebody went out.")
+    ] = None
+    why: Annotated[Blocked | None, Meta(description="Of a blocked deal (common.12).")] = None
+    winner: Annotated[SeatNumber | None, Meta(description="The seat that went out.")] = None
+    hands: Annotated[
+        tuple[tuple[Card, ...], ...], Meta(description="What each seat was left with.")
+    ]
+    counts: Annotated[tuple[Count, ...], Meta(description="What each hand counts (common.9).")]
+    scores: Annotated[tuple[Count, ...], Meta(description="What each seat scores for the deal.")]
+    totals: Annotated[tuple[Count, ...], Meta(description="Each seat's total after this deal.")]
+    turns: Annotated[Count, Meta(description="Turns finished.")]
 
 
 class MatchResult(Struct, frozen=True, kw_only=True):
     """How a match ended."""
 
     reason: Literal["deals_played", "target_reached"]
-    winners: tuple[int, ...]
-    tie: bool
-    """Whether equal totals share the win (common.11)."""
-    totals: tuple[int, ...]
+    winners: tuple[SeatNumber, ...]
+    tie: Annotated[bool, Meta(description="Whether equal totals share the win (common.11).")]
+    totals: tuple[Count, ...]
 
 
 class Match(Struct, frozen=True, kw_only=True):
@@ -131,6 +138,11 @@ def cards_of(faces: tuple[Card, ...], jokers: tuple[int, ...]) -> tuple[Card, ..
     return tuple(JOKER if place in jokers else face for place, face in enumerate(faces))
 
 
+def named_in(faces: tuple[Card, ...], jokers: tuple[int, ...]) -> tuple[Card, ...]:
+    """What the jokers stand for of a meld that shows `faces`, at the places `jokers`."""
+    return tuple(faces[place] for place in jokers)
+
+
 # ---------------------------------------------------------------------------------------- moves
 # Written as JSON a move is the body that its endpoint takes: POST /games/{id}/{move}.
 
@@ -138,8 +150,12 @@ def cards_of(faces: tuple[Card, ...], jokers: tuple[int, ...]) -> tuple[Card, ..
 class Draw(Struct, frozen=True, tag="draw", tag_field="move", omit_defaults=True):
     """Draw a card. With `card`, only if that is the upcard still."""
 
-    source: Source = field(name="from")
-    card: Card | None = None
+    source: Annotated[Source, Meta(description="The top of the stock, or the upcard.")] = field(
+        name="from"
+    )
+    card: Annotated[
+        Card | None, Meta(description="The upcard as the caller knows it; another is not drawn.")
+    ] = None
 
 
 class LayMeld(Struct, frozen=True, tag="meld", tag_field="move", omit_defaults=True):
@@ -150,9 +166,9 @@ class LayMeld(Struct, frozen=True, tag="meld", tag_field="move", omit_defaults=T
 
 
 class LayOff(Struct, frozen=True, tag="layoff", tag_field="move", omit_defaults=True):
-    """Add cards from the hand to a meld on the table."""
+    """Add cards from the hand to a meld on the table. `jokers` as in a meld."""
 
-    meld: int
+    meld: MeldId
     cards: tuple[Card, ...]
     jokers: tuple[Card, ...] = ()
 
@@ -160,7 +176,7 @@ class LayOff(Struct, frozen=True, tag="layoff", tag_field="move", omit_defaults=
 class Swap(Struct, frozen=True, tag="swap", tag_field="move", omit_defaults=True):
     """Take a joker out of a meld for the natural card that it stands for."""
 
-    meld: int
+    meld: MeldId
     card: Card
 
 
@@ -173,7 +189,7 @@ class Discard(Struct, frozen=True, tag="discard", tag_field="move", omit_default
 class Call(Struct, frozen=True, tag="rummy", tag_field="move", omit_defaults=True):
     """The "Rummy!" call: lay the card just discarded off on a meld that it fits."""
 
-    meld: int
+    meld: MeldId
     jokers: tuple[Card, ...] = ()
 
 
@@ -189,7 +205,7 @@ Move = Draw | Play | Discard | Call
 class DealerDrawn(Struct, frozen=True, tag="dealer_drawn", tag_field="type"):
     """The first dealer was drawn by lot, or set for a practice table (common.2)."""
 
-    seat: int
+    seat: SeatNumber
 
 
 class Dealt(Struct, frozen=True, tag="dealt", tag_field="type"):
@@ -205,23 +221,31 @@ class Dealt(Struct, frozen=True, tag="dealt", tag_field="type"):
 class Drew(Struct, frozen=True, tag="drew", tag_field="type"):
     """A card was drawn. `card` is hidden from the others when it came from the stock."""
 
-    seat: int
+    seat: SeatNumber
     source: Source
-    card: Card | None
+    card: Annotated[
+        Card | None, Meta(description="Null: a stock card that the reader may not know.")
+    ]
+
+
+class Declined(Struct, frozen=True, tag="declined", tag_field="type"):
+    """A player asked for a stock card when there was none, nor a turnover left (common.12)."""
+
+    seat: SeatNumber
 
 
 class TurnedOver(Struct, frozen=True, tag="turned_over", tag_field="type"):
     """The discard pile became the stock, of `stock` cards; `upcard` is the top of the pile now."""
 
-    stock: int
+    stock: Count
     upcard: Card | None
 
 
 class Melded(Struct, frozen=True, tag="melded", tag_field="type"):
-    """A new meld was laid down."""
+    """A new meld was laid down; `faces` are the cards that it shows or, for jokers, stands for."""
 
-    seat: int
-    meld: int
+    seat: SeatNumber
+    meld: MeldId
     kind: MeldKind
     cards: tuple[Card, ...]
     faces: tuple[Card, ...]
@@ -230,34 +254,38 @@ class Melded(Struct, frozen=True, tag="melded", tag_field="type"):
 class LaidOff(Struct, frozen=True, tag="laid_off", tag_field="type"):
     """Cards were added to a meld; `faces` is the whole meld afterwards."""
 
-    seat: int
-    meld: int
+    seat: SeatNumber
+    meld: MeldId
     cards: tuple[Card, ...]
+    jokers: Annotated[
+        tuple[Card, ...], Meta(description="What the jokers among `cards` stand for.")
+    ]
     faces: tuple[Card, ...]
 
 
 class Swapped(Struct, frozen=True, tag="swapped", tag_field="type"):
     """A joker went from a meld to the hand, the natural card took its place."""
 
-    seat: int
-    meld: int
+    seat: SeatNumber
+    meld: MeldId
     card: Card
 
 
 class Discarded(Struct, frozen=True, tag="discarded", tag_field="type"):
     """A card was discarded; the turn is over."""
 
-    seat: int
+    seat: SeatNumber
     card: Card
 
 
 class Called(Struct, frozen=True, tag="called", tag_field="type"):
     """The "Rummy!" call: `seat` laid off the card that `discarder` had just discarded."""
 
-    seat: int
-    discarder: int
-    meld: int
+    seat: SeatNumber
+    discarder: SeatNumber
+    meld: MeldId
     card: Card
+    jokers: Annotated[tuple[Card, ...], Meta(description="What `card` stands for, if a joker.")]
     faces: tuple[Card, ...]
 
 
@@ -277,6 +305,7 @@ Event = (
     DealerDrawn
     | Dealt
     | Drew
+    | Declined
     | TurnedOver
     | Melded
     | LaidOff

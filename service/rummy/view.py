@@ -5,20 +5,22 @@ Whatever is not copied here on purpose stays inside.
 
 from datetime import UTC, datetime, timedelta
 from itertools import islice
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from service.rummy.cards import Card
 from service.rummy.engine import callable_on
 from service.rummy.legal import legal_moves
 from service.rummy.model import (
     Called,
+    Count,
     Deal,
     DealEnded,
     DealerDrawn,
     DealResult,
     Dealt,
+    Declined,
     Discarded,
     Drew,
     Event,
@@ -27,12 +29,16 @@ from service.rummy.model import (
     MatchEnded,
     MatchResult,
     Melded,
+    MeldId,
     MeldKind,
     Move,
+    SeatNumber,
     Swapped,
     TurnedOver,
 )
 from service.rummy.rules import TURN_LIMIT, Rules
+
+Instant = Annotated[datetime, Meta(tz=True)]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -40,10 +46,10 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class MeldView(Struct, frozen=True):
     """A meld on the table: `faces` are the cards that `cards` show or, for jokers, stand for."""
 
-    id: int
-    owner: int
+    id: MeldId
+    owner: Annotated[SeatNumber, Meta(description="The seat in front of which it lies.")]
     kind: MeldKind
-    cards: tuple[Card, ...]
+    cards: Annotated[tuple[Card, ...], Meta(description="A run upwards, a set by suit.")]
     faces: tuple[Card, ...]
 
 
@@ -51,36 +57,55 @@ class CallView(Struct, frozen=True):
     """The upcard may be called: everybody but `discarded_by` may lay it off on one of `melds`."""
 
     card: Card
-    discarded_by: int
-    closes_at: datetime | None
-    """When the call ends and the next player may draw; null: it is open until the next draw."""
-    melds: tuple[int, ...]
+    discarded_by: SeatNumber
+    closes_at: Annotated[
+        Instant | None,
+        Meta(
+            description="When the call ends and the next player may draw; null: it is open until "
+            "the next draw."
+        ),
+    ]
+    melds: Annotated[tuple[MeldId, ...], Meta(description="The melds that the card fits.")]
 
 
 class DealView(Struct, frozen=True, kw_only=True):
     """The deal being played, as everybody at the table sees it."""
 
-    number: int
-    dealer: int
-    turn: int
-    """The seat whose turn it is."""
-    phase: Literal["draw", "play"]
-    """What the turn waits for: the draw, or plays and the discard."""
-    turns: int
-    """Turns finished; the deal is blocked when they reach `turn_limit`."""
-    turn_limit: int
-    stock: int
-    """Cards in the stock."""
-    pile: int
-    """Cards in the discard pile, the upcard included."""
-    upcard: Card | None
-    turnovers: int
-    """How often the discard pile has become the stock."""
-    hand_sizes: tuple[int, ...]
+    number: Annotated[Count, Meta(description="Which deal of the match, from 1.")]
+    dealer: SeatNumber
+    turn: Annotated[SeatNumber, Meta(description="The seat whose turn it is.")]
+    phase: Annotated[
+        Literal["draw", "play"],
+        Meta(description="What the turn waits for: the draw, or plays and the discard."),
+    ]
+    turns: Annotated[
+        Count, Meta(description="Turns finished; at `turn_limit` the deal is blocked (common.12).")
+    ]
+    turn_limit: Count
+    stock: Annotated[Count, Meta(description="Cards in the stock.")]
+    pile: Annotated[Count, Meta(description="Cards in the discard pile, the upcard included.")]
+    upcard: Annotated[
+        Card | None, Meta(description="The top of the discard pile; null: the pile is empty.")
+    ]
+    turnovers: Annotated[
+        Count, Meta(description="How often the discard pile has become the stock.")
+    ]
+    turnovers_left: Annotated[
+        Count | None,
+        Meta(
+            description=(
+                "How often it still may; null: without limit. With none left and an empty stock, "
+                "whoever asks for a stock card declines the upcard and ends the deal blocked."
+            )
+        ),
+    ]
+    hand_sizes: Annotated[tuple[Count, ...], Meta(description="Cards in each seat's hand.")]
     melds: tuple[MeldView, ...]
-    melds_left: int | None
-    """New melds that may still be laid this turn; null: any number."""
-    call: CallView | None
+    melds_left: Annotated[
+        Count | None,
+        Meta(description="New melds that may still be laid this turn; null: any number."),
+    ]
+    call: Annotated[CallView | None, Meta(description="Set while the upcard can be called.")]
 
 
 class MatchView(Struct, frozen=True, kw_only=True):
@@ -101,11 +126,11 @@ class MatchView(Struct, frozen=True, kw_only=True):
 class DealtTo(Struct, frozen=True, tag="dealt", tag_field="type"):
     """A deal began; `hand` is what the reader of the log was dealt."""
 
-    deal: int
-    dealer: int
-    hand_sizes: tuple[int, ...]
+    deal: Annotated[Count, Meta(description="Which deal of the match, from 1.")]
+    dealer: SeatNumber
+    hand_sizes: tuple[Count, ...]
     upcard: Card | None
-    stock: int
+    stock: Count
     hand: tuple[Card, ...] | None
 
 
@@ -113,6 +138,7 @@ PublicEvent = (
     DealerDrawn
     | DealtTo
     | Drew
+    | Declined
     | TurnedOver
     | Melded
     | LaidOff
@@ -170,6 +196,7 @@ def redact(event: Event, seat: int | None) -> PublicEvent:
             return Drew(event.seat, event.source, event.card if seen else None)
         case (
             DealerDrawn()
+            | Declined()
             | TurnedOver()
             | Melded()
             | LaidOff()
@@ -199,6 +226,7 @@ def _deal_view(deal: Deal, rules: Rules, now: int) -> DealView:
         pile=len(deal.pile),
         upcard=deal.upcard,
         turnovers=deal.turnovers,
+        turnovers_left=None if rules.turnovers is None else rules.turnovers - deal.turnovers,
         hand_sizes=tuple(map(len, deal.hands)),
         melds=tuple(
             MeldView(meld.id, meld.owner, meld.kind, meld.cards, meld.faces) for meld in deal.melds
