@@ -12,6 +12,7 @@ from service.tables import Tables
 def create_app(config: Config) -> Flask:
     """The service as a WSGI app. `config.redis_url` must name a store; it need not be up yet."""
     app = Flask("service", static_folder=None)
+    app.url_map.merge_slashes = False
     app.config["MAX_CONTENT_LENGTH"] = config.max_body_bytes
     app.json.sort_keys = False  # type: ignore[attr-defined]
     store = Store(

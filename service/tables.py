@@ -43,6 +43,8 @@ MOST_ATTEMPTS = 32
 
 _FEWEST_PLAYERS = 2
 _UNPRINTABLE = {"Cc", "Cs", "Cn", "Co", "Zl", "Zp"}
+_BLANK = "\u115f\u1160\u2800\u3164\uffa0"
+"""Letters and signs that show nothing."""
 _JOINERS = "\u200c\u200d"
 """Invisible, but needed to write some languages and emoji."""
 _TOKEN = re.compile(r"([a-z2-7]{16})\.[A-Za-z0-9_-]{43}")
@@ -118,6 +120,7 @@ class Tables:
         token, seat = _new_seat(game_id, name, self.clock())
 
         def take_seat(game: Game, _now: int) -> tuple[Game, tuple[Event, ...]]:
+            _guard_version(game, version)
             _guard_waiting(game)
             if len(game.seats) >= game.size:
                 raise TableFull(
@@ -133,7 +136,7 @@ class Tables:
                 events += started
             return game, events
 
-        game, logged = self._change(game_id, version, take_seat)
+        game, logged = self._change(game_id, take_seat)
         return Outcome(game, game.seats.index(seat), logged, token)
 
     def start(self, game_id: str, token: str | None, version: int | None = None) -> Outcome:
@@ -145,10 +148,11 @@ class Tables:
         def begin(game: Game, _now: int) -> tuple[Game, tuple[Event, ...]]:
             if _seat_of(game, token) != 0:
                 raise NotTheHost("Only the host, who made the table, starts the match.")
+            _guard_version(game, version)
             _guard_waiting(game)
             return _started(game)
 
-        game, logged = self._change(game_id, version, begin)
+        game, logged = self._change(game_id, begin)
         return Outcome(game, 0, logged)
 
     def play(
@@ -225,32 +229,23 @@ class Tables:
     ) -> Outcome:
         def make_move(game: Game, now: int) -> tuple[Game, tuple[Event, ...]]:
             seat = _seat_of(game, token)
+            _guard_version(game, version)
             if game.match is None:
                 raise NotStarted("The match has not begun; no cards are dealt.", rule="common.3")
             match, events = move(game.match, seat, now)
             return replace(game, match=match), events
 
-        game, logged = self._change(game_id, version, make_move)
+        game, logged = self._change(game_id, make_move)
         return Outcome(game, _seat_of(game, token), logged)
 
     def _change(
         self,
         game_id: str,
-        version: int | None,
         act: Callable[[Game, int], tuple[Game, tuple[Event, ...]]],
     ) -> tuple[Game, tuple[Logged, ...]]:
-        """Load, act, commit. After a lost race the rules decide anew on the fresh record.
-
-        With a `version` pinned the game must have it still: else StaleVersion.
-        """
+        """Load, act, commit. After a lost race `act` decides anew on the fresh record."""
         game = self._store.load(game_id)
         for _ in range(MOST_ATTEMPTS):
-            if version is not None and game.version != version:
-                raise StaleVersion(
-                    f"The game is at version {game.version}, not {version}; look again.",
-                    version=game.version,
-                    expected=version,
-                )
             now = self.clock()
             changed, events = act(game, now)
             changed = replace(changed, version=game.version + 1, changed_at=now)
@@ -289,6 +284,16 @@ def _started(game: Game) -> tuple[Game, tuple[Event, ...]]:
             players=players,
         ) from error
     return replace(game, match=match, size=players), (Started(players), *dealt)
+
+
+def _guard_version(game: Game, version: int | None) -> None:
+    """The game is still at the version that the request is pinned to, if it is pinned."""
+    if version is not None and game.version != version:
+        raise StaleVersion(
+            f"The game is at version {game.version}, not {version}; look again.",
+            version=game.version,
+            expected=version,
+        )
 
 
 def _guard_waiting(game: Game) -> None:
@@ -352,12 +357,15 @@ def _clean(field: str, text: str, most: int) -> str:
     """The text in composed form with single spaces; BadText if it is empty, long or unprintable."""
     for sign in text:
         category = unicodedata.category(sign)
-        if category in _UNPRINTABLE or (category == "Cf" and sign not in _JOINERS):
+        hidden = sign in _BLANK or (category == "Cf" and sign not in _JOINERS)
+        if hidden or category in _UNPRINTABLE:
             raise BadText(
                 f"{field}: U+{ord(sign):04X} is a control or invisible character; leave it out.",
                 field=field,
             )
     clean = " ".join(unicodedata.normalize("NFC", text).split())
+    if not clean.strip(_JOINERS + " "):
+        clean = ""
     if not 1 <= len(clean) <= most:
         raise BadText(f"{field}: must have 1 to {most} characters, not {len(clean)}.", field=field)
     return clean
