@@ -4,14 +4,13 @@ These structures are the contract's schemas too, so that document and answer can
 """
 
 from collections.abc import Iterable
-from datetime import datetime
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
 from service.game import Event, Game, Joined, Logged, Started, Status
 from service.rummy.cards import Card
-from service.rummy.model import DealResult, MatchResult, Move
+from service.rummy.model import Count, DealResult, MatchResult, Move, SeatNumber
 from service.rummy.rules import (
     OPTIONS,
     PRESETS,
@@ -25,7 +24,9 @@ from service.rummy.rules import (
     defaults,
     deviations,
 )
-from service.rummy.view import DealView, PublicEvent, instant, moves_of, redact, view
+from service.rummy.view import DealView, Instant, PublicEvent, instant, moves_of, redact, view
+
+GAME_ID = "^[a-z2-7]{16}$"
 
 MOST_MOVES_IN_VIEW = 100
 """So many moves a view lists; GET /moves lists more."""
@@ -33,8 +34,25 @@ MOST_MOVES_IN_VIEW = 100
 MOST_MOVES = 2_000
 """So many moves GET /moves lists."""
 
-GameId = Annotated[str, Meta(extra_json_schema={"pattern": "^[a-z2-7]{16}$"})]
-SeatNumber = Annotated[int, Meta(extra_json_schema={"minimum": 0, "maximum": 7})]
+GameId = Annotated[str, Meta(title="GameId", description="The id of a game.", pattern=GAME_ID)]
+VariantId = Annotated[
+    str, Meta(description="The id of a variant.", extra_json_schema={"examples": ["straight"]})
+]
+Version = Annotated[
+    int, Meta(ge=1, description="Counts the changes of a game. The ETag is this number.")
+]
+GameStatus = Annotated[
+    Status,
+    Meta(description="`waiting` for players; `playing`; `finished`: the match is over."),
+]
+Clause = Annotated[
+    str,
+    Meta(
+        description="A clause of the rules.",
+        pattern=r"^[a-z-]+\.[1-9][0-9]?$",
+        extra_json_schema={"examples": ["straight.4"]},
+    ),
+]
 
 
 class SeatView(Struct, frozen=True):
@@ -49,14 +67,14 @@ class GameView(Struct, frozen=True, kw_only=True):
     """A game as the caller may see it; spectators see no hand and no moves."""
 
     id: GameId
-    version: Annotated[int, Meta(description="Counts the changes. The ETag is this number.")]
-    status: Status
-    variant: str
+    version: Version
+    status: GameStatus
+    variant: VariantId
     practice: Annotated[bool, Meta(description="Whether the cards are known beforehand.")]
     public: Annotated[bool, Meta(description="Whether the table is listed while it waits.")]
     autostart: Annotated[bool, Meta(description="Whether it starts with the last seat taken.")]
-    size: Annotated[int, Meta(description="How many seats the table has.")]
-    seats: tuple[SeatView, ...]
+    size: Annotated[Count, Meta(description="How many seats the table has.")]
+    seats: Annotated[tuple[SeatView, ...], Meta(description="Those taken, clockwise.")]
     you: Annotated[SeatNumber | None, Meta(description="The caller's seat.")]
     options: Annotated[
         Rules,
@@ -66,9 +84,9 @@ class GameView(Struct, frozen=True, kw_only=True):
         tuple[Deviation, ...],
         Meta(description="Written down: where the options differ from the variant's own."),
     ]
-    created_at: datetime
-    changed_at: datetime
-    expires_at: Annotated[datetime, Meta(description="When it is deleted if nobody moves.")]
+    created_at: Instant
+    changed_at: Annotated[Instant, Meta(description="When it came to this version.")]
+    expires_at: Annotated[Instant, Meta(description="When it is deleted if nobody moves.")]
     deal: Annotated[DealView | None, Meta(description="Null before the start and after the end.")]
     hand: Annotated[tuple[Card, ...] | None, Meta(description="The caller's cards.")]
     may_not_discard: Annotated[
@@ -77,32 +95,34 @@ class GameView(Struct, frozen=True, kw_only=True):
     ]
     moves: Annotated[
         tuple[Move, ...],
-        Meta(description="What the caller may do now, as bodies for POST /games/{id}/{move}."),
+        Meta(
+            description="What the caller may do now, as bodies for POST /v1/games/{game_id}/{move}."
+        ),
     ]
     moves_truncated: Annotated[
         bool, Meta(description="Whether there are more moves than listed; see GET moves.")
     ]
-    totals: tuple[int, ...]
-    last_deal: DealResult | None
+    totals: Annotated[tuple[Count, ...], Meta(description="The points so far, by seat.")]
+    last_deal: Annotated[DealResult | None, Meta(description="How the deal before ended.")]
     result: Annotated[MatchResult | None, Meta(description="Set once the match is over.")]
 
 
 class LogEntry(Struct, frozen=True):
-    """One event of a game. `id` counts from 1 without gaps."""
+    """One event of a game."""
 
-    id: int
+    id: Annotated[int, Meta(ge=1, description="Counts from 1 without gaps.")]
     game: GameId
-    version: Annotated[int, Meta(description="The version that the change made.")]
-    at: datetime
+    version: Annotated[Version, Meta(description="The version that the change made.")]
+    at: Instant
     event: Joined | Started | PublicEvent
 
 
 class Changed(Struct, frozen=True):
     """The answer to a change: the game as it is now, and what the change did."""
 
-    version: int
+    version: Version
     game: GameView
-    events: tuple[LogEntry, ...]
+    events: Annotated[tuple[LogEntry, ...], Meta(description="What the change did, in order.")]
 
 
 class Seated(Struct, frozen=True):
@@ -110,26 +130,34 @@ class Seated(Struct, frozen=True):
 
     seat: SeatNumber
     token: Annotated[
-        str, Meta(description="Send it as `Authorization: Bearer …`. It is never shown again.")
+        str,
+        Meta(
+            description="Send it as `Authorization: Bearer …`. It is never shown again.",
+            pattern=r"^[a-z2-7]{16}\.[A-Za-z0-9_-]{43}$",
+        ),
     ]
-    version: int
+    version: Version
     game: GameView
-    events: tuple[LogEntry, ...]
+    events: Annotated[tuple[LogEntry, ...], Meta(description="What the change did, in order.")]
 
 
 class TableView(Struct, frozen=True, kw_only=True):
     """An open table in the list."""
 
     id: GameId
-    variant: str
-    practice: bool
-    size: int
-    taken: int
-    host: str
-    autostart: bool
-    deviations: tuple[Deviation, ...]
-    created_at: datetime
-    expires_at: datetime
+    variant: VariantId
+    practice: Annotated[bool, Meta(description="Whether the cards are known beforehand.")]
+    size: Annotated[Count, Meta(description="How many seats the table has.")]
+    taken: Annotated[Count, Meta(description="How many of them are taken.")]
+    host: Annotated[str, Meta(description="The name of the maker.")]
+    autostart: Annotated[bool, Meta(description="Whether it starts with the last seat taken.")]
+    options: Annotated[Rules, Meta(description="Every option's effective value for a full table.")]
+    deviations: Annotated[
+        tuple[Deviation, ...],
+        Meta(description="Written down: where the options differ from the variant's own."),
+    ]
+    created_at: Instant
+    expires_at: Annotated[Instant, Meta(description="When it is deleted if nobody comes.")]
 
 
 class TableList(Struct, frozen=True):
@@ -149,15 +177,15 @@ class EventList(Struct, frozen=True):
     """A page of a game's log."""
 
     events: tuple[LogEntry, ...]
-    last: Annotated[int, Meta(description="The `after` of the next page: the last id here.")]
+    last: Annotated[Count, Meta(description="The `after` of the next page: the last id here.")]
     more: Annotated[bool, Meta(description="Whether the log went on when it was read.")]
-    status: Status
+    status: GameStatus
 
 
 class MoveList(Struct, frozen=True):
-    """Every legal move of the caller, as bodies for POST /games/{id}/{move}."""
+    """Every legal move of the caller, as bodies for POST /v1/games/{game_id}/{move}."""
 
-    version: int
+    version: Version
     moves: tuple[Move, ...]
     truncated: Annotated[bool, Meta(description="Whether there are more than are listed.")]
 
@@ -166,17 +194,17 @@ class Score(Struct, frozen=True):
     """The totals, and each finished deal with every hand counted."""
 
     game: GameId
-    version: int
-    status: Status
-    totals: tuple[int, ...]
-    deals: tuple[DealResult, ...]
-    result: MatchResult | None
+    version: Version
+    status: GameStatus
+    totals: Annotated[tuple[Count, ...], Meta(description="The points so far, by seat.")]
+    deals: Annotated[tuple[DealResult, ...], Meta(description="The deals that ended, in order.")]
+    result: Annotated[MatchResult | None, Meta(description="Set once the match is over.")]
 
 
 class DefaultFor(Struct, frozen=True):
     """An option's default for a number of players; null: none, or unlimited."""
 
-    players: int
+    players: Count
     value: OptionValue
 
 
@@ -186,24 +214,27 @@ class OptionView(Struct, frozen=True, kw_only=True):
     name: str
     summary: str
     kind: Literal["choice", "number", "switch"]
-    choices: tuple[str, ...]
-    low: int | None
-    high: int | None
+    choices: Annotated[tuple[str, ...], Meta(description="The values of a choice.")]
+    low: Annotated[int | None, Meta(description="The least value of a number.")]
+    high: Annotated[int | None, Meta(description="The greatest value of a number.")]
     unit: str | None
-    null_means: Annotated[str | None, Meta(description="Null: the option cannot be null.")]
-    rule: Annotated[str, Meta(description="The clause of the rules that it is about.")]
-    defaults: tuple[DefaultFor, ...]
+    null_means: Annotated[
+        str | None,
+        Meta(description="What the value null means; null here: the option cannot be null."),
+    ]
+    rule: Annotated[Clause, Meta(description="The clause of the rules that it is about.")]
+    defaults: Annotated[tuple[DefaultFor, ...], Meta(description="By number of players.")]
 
 
 class VariantView(Struct, frozen=True, kw_only=True):
     """A variant: one rule text as a set of option values."""
 
-    id: str
+    id: VariantId
     name: str
     summary: str
-    source: str
-    fewest_players: int
-    most_players: int
+    source: Annotated[str, Meta(description="The rule text.")]
+    fewest_players: Count
+    most_players: Count
     must_choose: Annotated[
         tuple[str, ...], Meta(description="Exactly one of these options has to be chosen.")
     ]
@@ -272,6 +303,7 @@ def log_entries(game: Game, logged: Iterable[Logged], seat: int | None) -> tuple
 
 def table_view(game: Game, expires_at: int) -> TableView:
     """A waiting table as the list shows it."""
+    rules = rules_of(game)
     return TableView(
         id=game.id,
         variant=game.variant,
@@ -280,7 +312,8 @@ def table_view(game: Game, expires_at: int) -> TableView:
         taken=len(game.seats),
         host=game.seats[0].name,
         autostart=game.autostart,
-        deviations=deviations(rules_of(game)),
+        options=rules,
+        deviations=deviations(rules),
         created_at=instant(game.created_at),
         expires_at=instant(expires_at),
     )
@@ -293,8 +326,13 @@ def move_list(game: Game, seat: int, now: int) -> MoveList:
 
 
 def score_view(game: Game, results: tuple[DealResult, ...]) -> Score:
-    """The score of a game, given the results of its finished deals."""
+    """The score of a game, given the results of its finished deals.
+
+    Results of deals that ended after the game was read are left out, so that all of it adds up.
+    """
     match = game.match
+    finished = match.last.number if match and match.last else 0
+    results = tuple(result for result in results if result.number <= finished)
     totals = match.totals if match else (0,) * len(game.seats)
     return Score(
         game.id, game.version, game.status, totals, results, match.result if match else None

@@ -1,5 +1,7 @@
 """The OpenAPI contract, made from the code: routes, request schemas and the answers' structures."""
 
+from collections.abc import Iterator
+from copy import deepcopy
 from typing import Any
 
 import flask_smorest
@@ -8,31 +10,89 @@ from apispec.ext.marshmallow import MarshmallowPlugin
 from flask import Flask
 
 import service
-from service.api import docs, games, operations, problems, schemas, variants
+from service.api import docs, games, http, operations, problems, schemas, variants
+from service.rummy.cards import Card
+from service.rummy.rules import OPTIONS, Rules
 from service.tables import Tables
+from service.views import GameId
+
+Schema = dict[str, Any]
 
 _INTRODUCTION = """\
 Games of rummy by four rule texts, with their house rules as options.
 
-A first game: `POST /v1/games` makes a table and answers with a seat token; somebody else joins with
-`POST /v1/games/{game_id}/join`; then each turn is a `draw`, if wished `meld`, `layoff` and `swap`,
-and a `discard`. `moves` in every answer lists what the caller may do, as bodies ready to send to
-`POST /v1/games/{game_id}/{move}`.
+## A first game
+Each of these operations has the example **first game**; sent in this order, they play it.
 
+1. `createGame` makes a practice table and answers with the token of seat 0, Anna's. Under
+   *Authorize*, give that token.
+2. `joinGame` gives Bo the other seat, and the match begins. Note his token for later.
+3. `draw` takes a card, then `meld` lays a run, `layoff` adds a card to it and `discard` ends the
+   turn. `game_id` is the `id` of the game in each answer.
+4. With Bo's token: `draw`, its example **upcard**, and `playTurn`, which is the rest of a turn in
+   one request.
+
+Every answer lists under `moves` what the caller may do now, as bodies that are ready to send to
+`POST /v1/games/{game_id}/{move}`: a bot needs nothing else.
+
+## Words
 Cards are two characters, rank then suit: `AS` `TH` `9C` `KD`; a joker is `JK`. Seats are numbered
-from 0 clockwise. Times are RFC 3339 in UTC.
+from 0 clockwise, the host's is 0. Times are RFC 3339 in UTC; durations are in seconds.
 
-Send the seat token as `Authorization: Bearer …`. A refusal is `application/problem+json` with a
-stable `code` and the clause of the rules in `rule`; it has changed nothing. With `If-Match: "12"` a
-move counts only if the game is still at that version.
+## Tokens
+The token of a seat is in the answer to making a table or joining one, and in no other. Send it as
+`Authorization: Bearer …`. Whoever has it plays that seat.
+
+## Versions and waiting
+Each change gives the game a new `version`, which is its `ETag` too. With `If-Match: "12"` a move
+counts only if the game is still at that version. To wait for others, ask `getGame` with
+`If-None-Match`, or `getEvents` for what comes `after` the last event known.
+
+## Refusals
+A refusal is `application/problem+json`, changes nothing, and has a stable `code` for programs, a
+`detail` for people and, where the rules stand in the way, their clause as `rule`. Each operation
+lists its codes by status. 503 can be tried again after the seconds in `Retry-After`. Fields and
+query parameters that are not documented are refused, not ignored.
 """
+
+_NAMED: dict[str, Schema] = {
+    schema["title"]: schema
+    for schema in (
+        msgspec.json.schema(Card),
+        schemas.NaturalCardField.looks,
+        msgspec.json.schema(GameId),
+        schemas.options_schema(),
+    )
+}
+"""Schemas that stand inside others and get a name of their own in the contract, by title."""
+
+
+_DOCUMENT_ORDER = ("openapi", "info", "servers", "tags", "paths", "components")
+_OPERATION_ORDER = (
+    "operationId",
+    "summary",
+    "description",
+    "tags",
+    "security",
+    "parameters",
+    "requestBody",
+    "responses",
+)
 
 
 class Api(flask_smorest.Api):
-    """The contract without the framework's own error schema."""
+    """The contract without the parts of the framework that this service does not use."""
+
+    DEFAULT_ERROR_RESPONSE_NAME = None
 
     def _register_responses(self) -> None:
         """Refusals are documented at each operation."""
+
+    def _register_etag_headers(self) -> None:
+        """Versions are documented at each operation."""
+
+    def _register_pagination_header(self) -> None:
+        """Pages have a cursor in the body."""
 
 
 def register(app: Flask, tables: Tables) -> None:
@@ -44,6 +104,7 @@ def register(app: Flask, tables: Tables) -> None:
         OPENAPI_VERSION="3.1.1",
         API_SPEC_OPTIONS={
             "info": {
+                "summary": "Hosts games of rummy.",
                 "description": _INTRODUCTION,
                 "license": {"name": "MIT", "identifier": "MIT"},
             },
@@ -74,17 +135,34 @@ def register(app: Flask, tables: Tables) -> None:
     ):
         api.register_blueprint(blueprint)
     problems.register(app)
-    docs.register(app)
+    docs.register(app, contract(app))
+    app.after_request(http.harden)
 
 
 def contract(app: Flask) -> dict[str, Any]:
     """The OpenAPI document of the app, as plain values."""
     (registered,) = app.extensions["flask-smorest"]["apis"].values()
-    document: dict[str, Any] = registered["ext_obj"].spec.to_dict()
-    return document
+    document: dict[str, Any] = deepcopy(registered["ext_obj"].spec.to_dict())
+    components = document["components"]
+    for kind in _kinds_of(schemas.RequestSchema):
+        if kind.__name__ in components["schemas"]:
+            components["schemas"][kind.__name__] |= {"description": kind.__doc__}
+    components["schemas"] = _with_names(_exact(components["schemas"])) | _NAMED
+    for path in document["paths"].values():
+        of_path = path.pop("parameters", [])
+        for method, operation in path.items():
+            if parameters := of_path + operation.get("parameters", []):
+                operation["parameters"] = parameters
+            operation["responses"] = dict(sorted(operation["responses"].items()))
+            path[method] = _in_order(operation, _OPERATION_ORDER)
+    return _in_order(document, _DOCUMENT_ORDER)
 
 
-def _answer_schemas() -> dict[str, dict[str, Any]]:
+def _in_order(node: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return dict(sorted(node.items(), key=lambda item: names.index(item[0])))
+
+
+def _answer_schemas() -> dict[str, Schema]:
     """The schemas of all answers, as msgspec reads them off the structures."""
     answers = (
         *variants.ANSWERS,
@@ -95,7 +173,47 @@ def _answer_schemas() -> dict[str, dict[str, Any]]:
     _, components = msgspec.json.schema_components(
         answers, ref_template="#/components/schemas/{name}"
     )
+    rules = components[Rules.__name__]["properties"]
+    rules |= {name: schemas.option_schema(option) for name, option in OPTIONS.items()}
     return components
+
+
+def _exact(node: Any) -> Any:
+    """The schema with what is left to be understood by its makers: texts, constants, tags."""
+    if isinstance(node, list | tuple):
+        return [_exact(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    schema = {name: _exact(value) for name, value in node.items()}
+    if isinstance(schema.get("enum"), list):
+        texts = schema.pop("enum")
+        schema = {"type": "string", **schema}
+        schema |= {"const": texts[0]} if len(texts) == 1 else {"enum": texts}
+    if "discriminator" in schema and "anyOf" in schema:
+        schema["oneOf"] = schema.pop("anyOf")
+    return schema
+
+
+def _with_names(node: Any) -> Any:
+    """The schema with references in the place of those inside it that have a name."""
+    if isinstance(node, list):
+        return [_with_names(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    named = _NAMED.get(node["title"]) if isinstance(node.get("title"), str) else None
+    if named is None:
+        return {name: _with_names(value) for name, value in node.items()}
+    reference = {"$ref": f"#/components/schemas/{node['title']}"}
+    own = {name: value for name, value in node.items() if named.get(name) != value}
+    if "null" in own.pop("type", ()):
+        return {"anyOf": [reference, {"type": "null"}], **own}
+    return {**reference, **own}
+
+
+def _kinds_of(kind: type[Any]) -> Iterator[type[Any]]:
+    for below in kind.__subclasses__():
+        yield below
+        yield from _kinds_of(below)
 
 
 def _schema_name(schema: Any) -> str:

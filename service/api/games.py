@@ -3,13 +3,15 @@
 from flask import Response, request
 
 from service import errors
-from service.api import schemas
+from service.api import examples, schemas
 from service.api.http import (
     Blueprint,
     answer,
+    caller_has,
     etag,
-    known_versions,
+    needed_token,
     pinned_version,
+    refuse_unread_query,
     tables,
     token,
 )
@@ -36,6 +38,8 @@ games = Blueprint(
     "games", __name__, url_prefix="/v1/games", description="Making, finding and watching tables."
 )
 play = Blueprint("play", __name__, url_prefix="/v1/games", description="The moves of a game.")
+for blueprint in (games, play):
+    blueprint.before_request(refuse_unread_query)
 
 _SEATED: list[dict[str, list[str]]] = [{"seatToken": []}]
 _ANYBODY: list[dict[str, list[str]]] = [{}, {"seatToken": []}]
@@ -44,23 +48,37 @@ _GAME = {
     "in": "path",
     "name": "game_id",
     "required": True,
-    "schema": {"type": "string", "pattern": "^[a-z2-7]{16}$"},
+    "schema": {"$ref": "#/components/schemas/GameId"},
     "description": "The game's id.",
 }
 _IF_MATCH = {
     "in": "header",
     "name": "If-Match",
     "schema": {"type": "string", "pattern": '^(\\*|(W/)?"[0-9]{1,15}")$'},
-    "description": "The version that the request is meant for; 412 if the game has moved on.",
+    "description": (
+        'The version that the request is meant for, such as `"12"`; 412 if the game has moved on.'
+    ),
 }
 _IF_NONE_MATCH = {
     "in": "header",
     "name": "If-None-Match",
     "schema": {"type": "string"},
-    "description": "The version that the caller has; 304 if there is no newer one.",
+    "description": 'The version that the caller has, such as `"12"`; 304 if there is no newer one.',
 }
-_ETAG = {"ETag": {"schema": {"type": "string"}, "description": "The game's version, quoted."}}
-_LOCATION = {"Location": {"schema": {"type": "string"}, "description": "Where the game is."}}
+_ETAG = {
+    "ETag": {
+        "schema": {"type": "string", "pattern": '^"[0-9]+"$'},
+        "description": "The game's version, quoted: for If-Match and If-None-Match.",
+        "required": True,
+    }
+}
+_LOCATION = {
+    "Location": {
+        "schema": {"type": "string", "format": "uri-reference"},
+        "description": "Where the game is.",
+        "required": True,
+    }
+}
 
 _TABLES_OR_GAMES = {
     "anyOf": [
@@ -69,14 +87,21 @@ _TABLES_OR_GAMES = {
     ]
 }
 
+_SEAT = "The seat, its token, and the game."
+_AFTER = "The game afterwards, and what happened."
+
 _OF_BODY = (400, 413, 415)
 _OF_TOKEN = (errors.NoToken, errors.BadToken, errors.NotYourSeat)
-_OF_GAME = (errors.NoSuchGame, errors.StoreUnavailable, errors.UnreadableRecord)
+_OF_GAME = (
+    errors.InvalidRequest,
+    errors.NoSuchGame,
+    errors.StoreUnavailable,
+    errors.UnreadableRecord,
+)
 _OF_CHANGE = (*_OF_GAME, errors.StaleVersion, errors.BadVersion, errors.TooBusy)
 _OF_MOVE = (
     *_OF_TOKEN,
     *_OF_CHANGE,
-    errors.InvalidRequest,
     errors.NotStarted,
     errors.MatchOver,
 )
@@ -94,8 +119,8 @@ _OF_FINISH = (errors.FinalDiscardNeeded, errors.WouldBeStuck)
 
 
 @games.route("", methods=["POST"])
-@games.arguments(schemas.NewTableRequest())
-@games.response(201, "Seated", headers={**_ETAG, **_LOCATION})
+@games.arguments(schemas.NewTableRequest(), examples=examples.CREATE)
+@games.response(201, "Seated", description=_SEAT, headers={**_ETAG, **_LOCATION})
 @games.refuses(
     errors.InvalidRequest,
     errors.OptionsRefused,
@@ -117,15 +142,7 @@ def create(wanted: NewTable) -> Response:
 
 @games.route("", methods=["GET"])
 @games.arguments(schemas.GamesQuery(), location="query")
-@games.response(
-    200,
-    {
-        "anyOf": [
-            {"$ref": "#/components/schemas/TableList"},
-            {"$ref": "#/components/schemas/GameList"},
-        ]
-    },
-)
+@games.response(200, _TABLES_OR_GAMES, description="A page of tables, or the own game.")
 @games.refuses(
     errors.InvalidRequest,
     errors.BadCursor,
@@ -140,15 +157,15 @@ def list_games(query: dict[str, object]) -> Response:
     Public tables that wait for players, the newest first. With `mine` and a seat token: the game
     that the token has a seat in.
     """
-    if query["mine"] is not None:
+    if "mine" in query:
         return _own_games()
-    found, following = tables().open_tables(int(str(query["limit"])), _text(query["cursor"]))
+    found, following = tables().open_tables(int(str(query["limit"])), _text(query.get("cursor")))
     views = tuple(table_view(game, tables().expires_at(game)) for game in found)
     return answer(TableList(views, following))
 
 
 @games.route("/<game_id>", methods=["GET"], parameters=[_GAME])
-@games.response(200, "GameView", headers=_ETAG)
+@games.response(200, "GameView", description="The game.", headers=_ETAG)
 @games.alt_response(304, description="The caller has this version.", headers=_ETAG)
 @games.refuses(errors.BadToken, errors.NotYourSeat, *_OF_GAME)
 @games.doc(operationId="getGame", security=_ANYBODY, parameters=[_IF_NONE_MATCH])
@@ -159,16 +176,15 @@ def look(game_id: str) -> Response:
     everybody may see it. The ETag is the version.
     """
     game, seat = tables().look(game_id, token())
-    if game.version in known_versions() and not _depends_on_time(game):
+    if caller_has(game.version) and not _depends_on_time(game):
         return Response(status=304, headers=_caching(game))
     return answer(_view(game, seat), headers=_caching(game))
 
 
 @games.route("/<game_id>/join", methods=["POST"], parameters=[_GAME])
-@games.arguments(schemas.JoinRequest())
-@games.response(201, "Seated", headers={**_ETAG, **_LOCATION})
+@games.arguments(schemas.JoinRequest(), examples=examples.JOIN)
+@games.response(201, "Seated", description=_SEAT, headers={**_ETAG, **_LOCATION})
 @games.refuses(
-    errors.InvalidRequest,
     errors.BadText,
     errors.TableFull,
     errors.AlreadyStarted,
@@ -187,15 +203,14 @@ def join(wanted: dict[str, str], game_id: str) -> Response:
 
 
 @games.route("/<game_id>/start", methods=["POST"], parameters=[_GAME])
-@games.arguments(schemas.StartRequest(), required=False)
-@games.response(200, "Changed", headers=_ETAG)
+@games.arguments(schemas.StartRequest(), required=False, examples=examples.START)
+@games.response(200, "Changed", description=_AFTER, headers=_ETAG)
 @games.refuses(
     *_OF_TOKEN,
     errors.NotTheHost,
     errors.AlreadyStarted,
     errors.TooFewPlayers,
     errors.OptionsDoNotFit,
-    errors.InvalidRequest,
     *_OF_CHANGE,
     http=_OF_BODY,
 )
@@ -206,26 +221,26 @@ def start(_: dict[str, object], game_id: str) -> Response:
     For the host: with those who sit there, at least two. Free seats are taken away. Options that
     depend on the number of players are settled now.
     """
-    return _changed(tables().start(game_id, token(), pinned_version()))
+    return _changed(tables().start(game_id, needed_token(), pinned_version()))
 
 
 @games.route("/<game_id>/score", methods=["GET"], parameters=[_GAME])
-@games.response(200, "Score")
-@games.refuses(*_OF_GAME)
-@games.doc(operationId="getScore", security=_PUBLIC)
+@games.response(200, "Score", description="The score.")
+@games.refuses(errors.BadToken, errors.NotYourSeat, *_OF_GAME)
+@games.doc(operationId="getScore", security=_ANYBODY)
 def score(game_id: str) -> Response:
     """Read the score
 
     The totals, and each finished deal with every hand counted.
     """
-    game, _ = tables().look(game_id, None)
+    game, _ = tables().look(game_id, token())
     return answer(score_view(game, tables().results(game_id)))
 
 
 @games.route("/<game_id>/events", methods=["GET"], parameters=[_GAME])
 @games.arguments(schemas.EventsQuery(), location="query")
-@games.response(200, "EventList")
-@games.refuses(errors.InvalidRequest, errors.BadToken, errors.NotYourSeat, *_OF_GAME)
+@games.response(200, "EventList", description="A page of the log.")
+@games.refuses(errors.BadToken, errors.NotYourSeat, *_OF_GAME)
 @games.doc(operationId="getEvents", security=_ANYBODY)
 def events(query: dict[str, int], game_id: str) -> Response:
     """Read the log
@@ -244,7 +259,7 @@ def events(query: dict[str, int], game_id: str) -> Response:
 
 
 @play.route("/<game_id>/moves", methods=["GET"], parameters=[_GAME])
-@play.response(200, "MoveList", headers=_ETAG)
+@play.response(200, "MoveList", description="The legal moves.", headers=_ETAG)
 @play.refuses(*_OF_TOKEN, *_OF_GAME)
 @play.doc(operationId="listMoves", security=_SEATED)
 def moves(game_id: str) -> Response:
@@ -253,13 +268,13 @@ def moves(game_id: str) -> Response:
     Every move that the caller could make now, ready to send to `POST /v1/games/{game_id}/{move}`.
     Layoffs are listed a card at a time; several at once reach the same table.
     """
-    game, seat = tables().look_from_seat(game_id, token())
+    game, seat = tables().look_from_seat(game_id, needed_token())
     return answer(move_list(game, seat, tables().clock()), headers=_caching(game))
 
 
 @play.route("/<game_id>/draw", methods=["POST"], parameters=[_GAME])
-@play.arguments(schemas.DrawRequest())
-@play.response(200, "Changed", headers=_ETAG)
+@play.arguments(schemas.DrawRequest(), examples=examples.DRAW)
+@play.response(200, "Changed", description=_AFTER, headers=_ETAG)
 @play.refuses(
     *_OF_MOVE,
     errors.NotYourTurn,
@@ -281,8 +296,8 @@ def draw(move: Move, game_id: str) -> Response:
 
 
 @play.route("/<game_id>/meld", methods=["POST"], parameters=[_GAME])
-@play.arguments(schemas.MeldRequest())
-@play.response(200, "Changed", headers=_ETAG)
+@play.arguments(schemas.MeldRequest(), examples=examples.MELD)
+@play.response(200, "Changed", description=_AFTER, headers=_ETAG)
 @play.refuses(
     *_OF_PLAY,
     errors.MeldLimit,
@@ -303,8 +318,8 @@ def meld(move: Move, game_id: str) -> Response:
 
 
 @play.route("/<game_id>/layoff", methods=["POST"], parameters=[_GAME])
-@play.arguments(schemas.LayoffRequest())
-@play.response(200, "Changed", headers=_ETAG)
+@play.arguments(schemas.LayoffRequest(), examples=examples.LAYOFF)
+@play.response(200, "Changed", description=_AFTER, headers=_ETAG)
 @play.refuses(
     *_OF_PLAY, *_OF_LAYING, errors.NoLayoffs, errors.NotYourMeld, *_OF_FINISH, http=_OF_BODY
 )
@@ -318,14 +333,13 @@ def layoff(move: Move, game_id: str) -> Response:
 
 
 @play.route("/<game_id>/swap", methods=["POST"], parameters=[_GAME])
-@play.arguments(schemas.SwapRequest())
-@play.response(200, "Changed", headers=_ETAG)
+@play.arguments(schemas.SwapRequest(), examples=examples.SWAP)
+@play.response(200, "Changed", description=_AFTER, headers=_ETAG)
 @play.refuses(
     *_OF_PLAY,
     errors.NoSwaps,
     errors.NoSuchMeld,
     errors.NoJokerThere,
-    *_OF_FINISH,
     http=_OF_BODY,
 )
 @play.doc(operationId="swap", security=_SEATED, parameters=[_IF_MATCH])
@@ -338,8 +352,8 @@ def swap(move: Move, game_id: str) -> Response:
 
 
 @play.route("/<game_id>/discard", methods=["POST"], parameters=[_GAME])
-@play.arguments(schemas.DiscardRequest())
-@play.response(200, "Changed", headers=_ETAG)
+@play.arguments(schemas.DiscardRequest(), examples=examples.DISCARD)
+@play.response(200, "Changed", description=_AFTER, headers=_ETAG)
 @play.refuses(*_OF_PLAY, errors.UpcardReturned, http=_OF_BODY)
 @play.doc(operationId="discard", security=_SEATED, parameters=[_IF_MATCH])
 def discard(move: Move, game_id: str) -> Response:
@@ -351,8 +365,8 @@ def discard(move: Move, game_id: str) -> Response:
 
 
 @play.route("/<game_id>/rummy", methods=["POST"], parameters=[_GAME])
-@play.arguments(schemas.RummyRequest())
-@play.response(200, "Changed", headers=_ETAG)
+@play.arguments(schemas.RummyRequest(), examples=examples.RUMMY)
+@play.response(200, "Changed", description=_AFTER, headers=_ETAG)
 @play.refuses(
     *_OF_MOVE,
     *_OF_LAYING,
@@ -372,8 +386,8 @@ def rummy(move: Move, game_id: str) -> Response:
 
 
 @play.route("/<game_id>/turn", methods=["POST"], parameters=[_GAME])
-@play.arguments(schemas.TurnRequest())
-@play.response(200, "Changed", headers=_ETAG)
+@play.arguments(schemas.TurnRequest(), examples=examples.TURN)
+@play.response(200, "Changed", description=_AFTER, headers=_ETAG)
 @play.refuses(
     *_OF_PLAY,
     *_OF_LAYING,
@@ -396,7 +410,7 @@ def turn(wanted: schemas.Turn, game_id: str) -> Response:
     After the draw: melds, layoffs and swaps in order, then the discard. All of it or nothing.
     """
     return _changed(
-        tables().play_turn(game_id, token(), wanted.plays, wanted.discard, pinned_version())
+        tables().play_turn(game_id, needed_token(), wanted.plays, wanted.discard, pinned_version())
     )
 
 
@@ -404,7 +418,7 @@ def turn(wanted: schemas.Turn, game_id: str) -> Response:
 
 
 def _played(game_id: str, move: Move) -> Response:
-    return _changed(tables().play(game_id, token(), move, pinned_version()))
+    return _changed(tables().play(game_id, needed_token(), move, pinned_version()))
 
 
 def _changed(outcome: Outcome) -> Response:
@@ -424,7 +438,7 @@ def _seated(outcome: Outcome) -> Response:
 
 
 def _own_games() -> Response:
-    found = tables().own_game(token())
+    found = tables().own_game(needed_token())
     return answer(GameList((_view(*found),) if found else ()))
 
 

@@ -10,16 +10,29 @@ from flask import Request, Response, current_app, request
 from marshmallow import Schema, ValidationError
 from webargs.core import missing
 from webargs.flaskparser import FlaskParser
-from werkzeug.exceptions import BadRequest, UnsupportedMediaType
+from werkzeug.exceptions import (
+    BadRequest,
+    HTTPException,
+    RequestEntityTooLarge,
+    UnsupportedMediaType,
+)
 
 from service.api import problems
-from service.errors import BadToken, BadVersion, FieldProblem, InvalidRequest, RummyError
+from service.errors import BadToken, BadVersion, FieldProblem, InvalidRequest, NoToken, RummyError
 from service.tables import Tables
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder().decode
-_VERSION = re.compile(r'(?:W/)?"(\d{1,15})"')
+_VERSION = re.compile(r'(?:W/)?"([0-9]{1,15})"')
 _BODY = "_schema"
+
+
+def _number(text: str) -> int | float:
+    """A number with a fraction; 2.0 is the whole number 2 in JSON, whatever wrote it so."""
+    number = float(text)
+    return int(number) if number.is_integer() else number
+
+
+_decode = msgspec.json.Decoder(float_hook=_number).decode
 
 
 class Parser(FlaskParser):
@@ -30,10 +43,10 @@ class Parser(FlaskParser):
         super().__init__(unknown=None)
 
     def load_json(self, req: Request, schema: Schema) -> Any:
-        body = req.get_data()
+        body = _body(req)
         if not body.strip():
             return {}
-        if req.mimetype != "application/json" and not req.mimetype.endswith("+json"):
+        if req.mimetype != "application/json":
             raise UnsupportedMediaType(
                 f"The body is sent as {req.mimetype or 'no type'}; send Content-Type: "
                 "application/json."
@@ -68,11 +81,15 @@ class Blueprint(flask_smorest.Blueprint):
 
     ARGUMENTS_PARSER = Parser()
 
-    def arguments(self, schema: Schema, **kwargs: Any) -> Callable[[Any], Any]:
-        decorate = super().arguments(schema, **kwargs)
+    def arguments(
+        self, schema: Schema, *, location: str = "json", **kwargs: Any
+    ) -> Callable[[Any], Any]:
+        decorate = super().arguments(schema, location=location, **kwargs)
 
         def decorator(function: Any) -> Any:
             decorated = decorate(function)
+            if location == "query":
+                decorated.reads_query = True
             # The refusals are documented by `refuses`, under names of our own.
             decorated._apidoc["arguments"]["responses"].clear()  # noqa: SLF001
             return decorated
@@ -84,6 +101,23 @@ class Blueprint(flask_smorest.Blueprint):
         return self.doc(
             responses={**problems.documented(*kinds), **problems.documented_http(*http)}
         )
+
+
+def refuse_unread_query() -> None:
+    """Refuse a query where none is read: a wish must not go unheard. For before_request."""
+    view = current_app.view_functions[request.endpoint or ""]
+    if request.args and not getattr(view, "reads_query", False):
+        raise InvalidRequest(tuple(FieldProblem(name, "Unknown field.") for name in request.args))
+
+
+def harden(response: Response) -> Response:
+    """Tell browsers to take every answer for what it says it is, and to show none in a frame."""
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    response.headers["Referrer-Policy"] = "no-referrer"
+    response.headers.setdefault(
+        "Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"
+    )
+    return response
 
 
 def tables() -> Tables:
@@ -111,6 +145,14 @@ def token() -> str | None:
     return credentials.strip()
 
 
+def needed_token() -> str:
+    """The seat token of a request that has to have one. Raises NoToken, and as `token` does."""
+    given = token()
+    if given is None:
+        raise NoToken("Send the token of your seat as `Authorization: Bearer <token>`.")
+    return given
+
+
 def pinned_version() -> int | None:
     """The version that If-Match pins the request to. Raises BadVersion if it is not one."""
     header = request.headers.get("If-Match")
@@ -124,15 +166,31 @@ def pinned_version() -> int | None:
     return int(match[1])
 
 
-def known_versions() -> set[int]:
-    """The versions that If-None-Match says the caller has."""
-    header = request.headers.get("If-None-Match", "")
-    return {int(version) for version in _VERSION.findall(header)}
+def caller_has(version: int) -> bool:
+    """Whether If-None-Match says that the caller has this version; what is no version is passed."""
+    header = request.headers.get("If-None-Match", "").strip()
+    known = (_VERSION.fullmatch(tag.strip()) for tag in header.split(","))
+    return header == "*" or any(tag is not None and int(tag[1]) == version for tag in known)
 
 
 def etag(version: int) -> str:
     """The ETag of a version."""
     return f'"{version}"'
+
+
+def _body(req: Request) -> bytes:
+    """The whole body, within the limit. Raises RequestEntityTooLarge and BadRequest."""
+    try:
+        body = req.get_data()
+    except HTTPException:
+        raise
+    except Exception as error:  # the server's own, of bytes that are not quite HTTP
+        raise BadRequest("The body does not come as HTTP sends bodies.") from error
+    # A body sent in chunks has no length beforehand, and werkzeug stops reading at the limit.
+    limit = req.max_content_length
+    if req.content_length is None and limit is not None and len(body) >= limit:
+        raise RequestEntityTooLarge
+    return body
 
 
 def _flat(path: str, found: Any) -> list[FieldProblem]:

@@ -10,7 +10,7 @@ operations = Blueprint("operations", __name__, description="For those who run th
 
 
 @operations.route("/healthz", methods=["GET"])
-@operations.response(200, "Health")
+@operations.response(200, "Health", description="It is.")
 @operations.doc(operationId="getHealth", security=[])
 def healthz() -> Response:
     """Whether the process is up
@@ -21,11 +21,14 @@ def healthz() -> Response:
 
 
 @operations.route("/readyz", methods=["GET"])
-@operations.response(200, "Health")
+@operations.response(200, "Health", description="It is.")
 @operations.refuses(errors.StoreUnavailable)
 @operations.doc(operationId="getReadiness", security=[])
 def readyz() -> Response:
-    """Whether the service can serve: the store answers"""
+    """Whether the service can serve
+
+    Asks the store, and refuses if that does not answer in time.
+    """
     tables().check_store()
     return answer(Health("ok"))
 

@@ -35,6 +35,31 @@ _OF_HTTP = {
 }
 """Code and title of what the framework itself refuses, by status."""
 
+_OWN_WORDS = {
+    404: "Nothing is served here; /docs shows what there is, under /v1.",
+    405: "The header Allow names the methods of this address.",
+    413: "No request of this service needs a body so large.",
+}
+"""What to say instead of the framework's own sentences, by status."""
+
+_HEADERS = {
+    401: {
+        "WWW-Authenticate": {
+            "description": "How to identify oneself.",
+            "required": True,
+            "schema": {"type": "string", "const": "Bearer"},
+        }
+    },
+    503: {
+        "Retry-After": {
+            "description": "After how many seconds to try again.",
+            "required": True,
+            "schema": {"type": "integer", "minimum": 1},
+        }
+    },
+}
+"""The headers that come with a refusal, for the contract."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -42,27 +67,45 @@ class FieldProblem(Struct, frozen=True):
     """What is wrong with one field of the request."""
 
     field: Annotated[str, Meta(description="The field's path, such as `cards.2`.")]
-    reason: str
+    reason: Annotated[str, Meta(description="For people.")]
 
 
 class OptionProblem(Struct, frozen=True):
     """Why an option was refused."""
 
     option: str
-    value: OptionValue
-    reason: str
-    rule: str
+    value: Annotated[OptionValue, Meta(description="What was asked for.")]
+    reason: Annotated[str, Meta(description="For people.")]
+    rule: Annotated[str, Meta(description="The clause that stands in the way.")]
 
 
 class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Why a request was refused. A refusal has changed nothing."""
 
-    type: Annotated[str, Meta(description="A URN that ends in the code.")]
-    title: str
-    status: int
+    type: Annotated[
+        str,
+        Meta(
+            description="A URN that ends in the code.",
+            extra_json_schema={"pattern": "^urn:rummy:problem:[a-z0-9_]+$"},
+        ),
+    ]
+    title: Annotated[str, Meta(description="What the code means.")]
+    status: Annotated[
+        int,
+        Meta(
+            description="The HTTP status.",
+            extra_json_schema={"minimum": 400, "maximum": 599},
+        ),
+    ]
     detail: Annotated[str, Meta(description="What is wrong with this very request.")]
     instance: Annotated[str, Meta(description="The path of the request.")]
-    code: Annotated[str, Meta(description="Stable, for programs.")]
+    code: Annotated[
+        str,
+        Meta(
+            description="Stable, for programs. Each operation lists its own by status.",
+            extra_json_schema={"pattern": "^[a-z0-9_]+$"},
+        ),
+    ]
     rule: Annotated[str | None, Meta(description="The clause that stands in the way.")] = None
     params: Annotated[
         dict[str, Param], Meta(description="The values that `detail` speaks of.")
@@ -85,6 +128,19 @@ def register(app: Flask) -> None:
     app.register_error_handler(RummyError, _refusal)
     app.register_error_handler(HTTPException, _http_error)
     app.register_error_handler(Exception, _failure)
+
+
+def documented(*kinds: type[RummyError]) -> dict[str, Any]:
+    """The responses of an operation that can be refused with these leaves, for its document."""
+    by_status: dict[int, dict[str, str]] = {}
+    for kind in kinds:
+        by_status.setdefault(status_of(kind), {})[kind.code] = kind.title
+    return {str(status): _response(status, titles) for status, titles in by_status.items()}
+
+
+def documented_http(*statuses: int) -> dict[str, Any]:
+    """The responses of an operation that the framework itself can refuse, for its document."""
+    return {str(status): _response(status, dict([_OF_HTTP[status]])) for status in statuses}
 
 
 def _refusal(error: RummyError) -> Response:
@@ -126,7 +182,7 @@ def _http_error(error: HTTPException) -> Response:
             type=_urn(code),
             title=title,
             status=status,
-            detail=error.description or title,
+            detail=_OWN_WORDS.get(status) or error.description or title,
             instance=request.path,
             code=code,
         ),
@@ -136,7 +192,7 @@ def _http_error(error: HTTPException) -> Response:
 
 def _failure(error: Exception) -> Response:
     """Something that nobody foresaw: the log gets all of it, the client nothing but the fact."""
-    _log.exception("%s %s failed", request.method, request.path)
+    _log.exception("%s %r failed", request.method, request.path)
     code, title = _OF_HTTP[500]
     return _answer(
         Problem(
@@ -161,24 +217,11 @@ def _urn(code: str) -> str:
     return f"urn:rummy:problem:{code}"
 
 
-def documented(*kinds: type[RummyError]) -> dict[str, Any]:
-    """The responses of an operation that can be refused with these leaves, for its document."""
-    by_status: dict[int, list[type[RummyError]]] = {}
-    for kind in kinds:
-        by_status.setdefault(status_of(kind), []).append(kind)
-    return {
-        str(status): _response("; ".join(f"`{kind.code}`: {kind.title}" for kind in leaves) + ".")
-        for status, leaves in sorted(by_status.items())
-    }
-
-
-def documented_http(*statuses: int) -> dict[str, Any]:
-    """The responses of an operation that the framework itself can refuse, for its document."""
-    return {str(status): _response("`{}`: {}.".format(*_OF_HTTP[status])) for status in statuses}
-
-
-def _response(description: str) -> dict[str, Any]:
-    return {
-        "description": description,
+def _response(status: int, titles: dict[str, str]) -> dict[str, Any]:
+    """The response of a status; `x-codes` are its codes once more, for programs."""
+    response = {
+        "description": "\n".join(f"* `{code}`: {title}" for code, title in titles.items()),
         "content": {MIMETYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+        "x-codes": list(titles),
     }
+    return response | ({"headers": _HEADERS[status]} if status in _HEADERS else {})

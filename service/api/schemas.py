@@ -3,10 +3,11 @@
 Responses are documented by the structures of `service.views` themselves.
 """
 
-from typing import Any
+import re
+from typing import Any, ClassVar
 
+import msgspec
 from marshmallow import RAISE, Schema, ValidationError, fields, post_load, validate
-from msgspec import Struct
 
 from service.errors import BadCard
 from service.rummy.cards import Card, parse_card
@@ -17,6 +18,7 @@ from service.tables import MOST_NAME_CHARACTERS, NewTable
 MOST_CARDS = 30
 """More cards than any hand can have."""
 
+_DIGITS = re.compile("[0-9]{1,16}")
 _MOST_CARDS_IN_PACK = 112
 _MOST_TEXT = 200
 _MOST_MELD = 1000
@@ -27,11 +29,11 @@ _MOST_SEATS = max(preset.players[1] for preset in PRESETS.values())
 class CardField(fields.String):
     """A card, as rank and suit."""
 
-    pattern = "^([A23456789TJQK][CDHS]|JK)$"
+    looks: ClassVar[dict[str, Any]] = msgspec.json.schema(Card)
 
     def __init__(self, **kwargs: Any) -> None:
-        metadata = {"pattern": self.pattern, "examples": ["9C"], **kwargs.pop("metadata", {})}
-        super().__init__(metadata=metadata, **kwargs)
+        looks = {name: value for name, value in self.looks.items() if name != "type"}
+        super().__init__(metadata=looks | kwargs.pop("metadata", {}), **kwargs)
 
     def _deserialize(self, value: object, *args: Any, **kwargs: Any) -> Card:
         try:
@@ -43,7 +45,13 @@ class CardField(fields.String):
 class NaturalCardField(CardField):
     """A card that is no joker."""
 
-    pattern = "^[A23456789TJQK][CDHS]$"
+    looks: ClassVar[dict[str, Any]] = {
+        "type": "string",
+        "title": "NaturalCard",
+        "description": "A card that is no joker: rank (A23456789TJQK) then suit (CDHS).",
+        "pattern": "^[A23456789TJQK][CDHS]$",
+        "examples": ["9C"],
+    }
 
     def _deserialize(self, value: object, *args: Any, **kwargs: Any) -> Card:
         card = super()._deserialize(value, *args, **kwargs)
@@ -81,10 +89,15 @@ class Number(fields.Integer):
 
 
 class QueryNumber(fields.Integer):
-    """A whole number in a query string."""
+    """A whole number in a query string, in plain digits."""
 
     def __init__(self, low: int, high: int, **kwargs: Any) -> None:
         super().__init__(validate=validate.Range(low, high), **kwargs)
+
+    def _deserialize(self, value: object, *args: Any, **kwargs: Any) -> int:
+        if not isinstance(value, str) or not _DIGITS.fullmatch(value):
+            raise ValidationError("Must be a whole number in plain digits.")
+        return int(value)
 
 
 class Options(fields.Field[dict[str, Any]]):
@@ -111,11 +124,12 @@ def options_schema() -> dict[str, Any]:
             "has it. GET /variants tells the defaults."
         ),
         "additionalProperties": False,
-        "properties": {option.name: _option_schema(option) for option in OPTIONS.values()},
+        "properties": {option.name: option_schema(option) for option in OPTIONS.values()},
     }
 
 
-def _option_schema(option: Option) -> dict[str, Any]:
+def option_schema(option: Option) -> dict[str, Any]:
+    """The JSON schema of one option's values."""
     schema: dict[str, Any]
     if option.kind == "switch":
         schema = {"type": "boolean"}
@@ -228,10 +242,17 @@ class StartRequest(RequestSchema):
     """Nothing: the request needs no body."""
 
 
-def _move(name: str) -> fields.String:
+def _move(name: str, *, required: bool = False) -> fields.String:
     return fields.String(
-        validate=validate.Equal(name),
-        metadata={"description": "May be left out; moves are listed with it.", "enum": [name]},
+        required=required,
+        validate=validate.OneOf((name,)),
+        metadata={
+            "description": (
+                "Tells the plays of a turn apart."
+                if required
+                else "May be left out; moves are listed with it."
+            ),
+        },
     )
 
 
@@ -342,10 +363,28 @@ class RummyRequest(RequestSchema):
         return Call(data["meld"], data["jokers"])
 
 
+class MeldPlay(MeldRequest):
+    """A new meld as one of the plays of a turn."""
+
+    move = _move("meld", required=True)
+
+
+class LayoffPlay(LayoffRequest):
+    """A layoff as one of the plays of a turn."""
+
+    move = _move("layoff", required=True)
+
+
+class SwapPlay(SwapRequest):
+    """A swap as one of the plays of a turn."""
+
+    move = _move("swap", required=True)
+
+
 PLAYS: dict[str, RequestSchema] = {
-    "meld": MeldRequest(),
-    "layoff": LayoffRequest(),
-    "swap": SwapRequest(),
+    "meld": MeldPlay(),
+    "layoff": LayoffPlay(),
+    "swap": SwapPlay(),
 }
 
 
@@ -363,7 +402,7 @@ class PlayField(fields.Field[Play]):
         return play
 
 
-class Turn(Struct, frozen=True):
+class Turn(msgspec.Struct, frozen=True):
     """The rest of a turn as asked for."""
 
     plays: tuple[Play, ...]
@@ -395,12 +434,10 @@ class GamesQuery(RequestSchema):
 
     limit = QueryNumber(1, 100, load_default=20, metadata={"description": "Tables on a page."})
     cursor = fields.String(
-        load_default=None,
         validate=validate.Length(1, _MOST_TEXT),
         metadata={"description": "The `next` of the page before."},
     )
     mine = fields.String(
-        load_default=None,
         validate=validate.OneOf(("", "true")),
         metadata={
             "description": "Instead of open tables, the game that the token sent has a seat in."

@@ -3,13 +3,14 @@
 from flask import Response
 
 from service import errors
-from service.api.http import Blueprint, answer
+from service.api.http import Blueprint, answer, refuse_unread_query
 from service.rummy.rules import preset_of
 from service.views import VariantList, VariantView, variant_view, variant_views
 
 variants = Blueprint(
     "variants", __name__, url_prefix="/v1/variants", description="The rule texts and their options."
 )
+variants.before_request(refuse_unread_query)
 
 _VARIANT = {
     "in": "path",
@@ -22,7 +23,8 @@ _VARIANT = {
 
 
 @variants.route("", methods=["GET"])
-@variants.response(200, "VariantList")
+@variants.response(200, "VariantList", description="All variants.")
+@variants.refuses(errors.InvalidRequest)
 @variants.doc(operationId="listVariants", security=[])
 def list_variants() -> Response:
     """List the variants
@@ -33,11 +35,14 @@ def list_variants() -> Response:
 
 
 @variants.route("/<variant_id>", methods=["GET"], parameters=[_VARIANT])
-@variants.response(200, "VariantView")
-@variants.refuses(errors.NoSuchVariant)
+@variants.response(200, "VariantView", description="The variant.")
+@variants.refuses(errors.InvalidRequest, errors.NoSuchVariant)
 @variants.doc(operationId="getVariant", security=[])
 def get_variant(variant_id: str) -> Response:
-    """Look at one variant"""
+    """Look at one variant
+
+    Its options with their values, defaults by number of players, and clauses.
+    """
     return answer(variant_view(preset_of(variant_id)))
 
 

@@ -1,0 +1,103 @@
+"""The examples of the contract as games: scripts in whose order they can be sent, and playing them.
+
+The client may be Flask's test client or a CheckedClient.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from service.api import examples
+from service.rummy.cards import pack
+
+Step = tuple[str, str, int | None]
+"""An operation by its id, the name of its example, and the seat that sends it."""
+
+SCRIPTS: dict[str, tuple[Step, ...]] = {
+    "first_game": (
+        ("createGame", "first_game", None),
+        ("joinGame", "first_game", None),
+        ("draw", "first_game", 0),
+        ("meld", "first_game", 0),
+        ("layoff", "first_game", 0),
+        ("discard", "first_game", 0),
+        ("draw", "upcard", 1),
+        ("playTurn", "first_game", 1),
+    ),
+    "jokers_and_calls": (
+        ("createGame", "jokers_and_calls", None),
+        ("joinGame", "first_game", None),
+        ("startGame", "jokers_and_calls", 0),
+        ("draw", "first_game", 0),
+        ("meld", "jokers_and_calls", 0),
+        ("discard", "jokers_and_calls", 0),
+        ("draw", "first_game", 1),
+        ("swap", "jokers_and_calls", 1),
+        ("discard", "first_game", 1),
+        ("callRummy", "jokers_and_calls", 0),
+    ),
+    "house_rules": (("createGame", "house_rules", None),),
+}
+
+_BODIES = {
+    "createGame": examples.CREATE,
+    "joinGame": examples.JOIN,
+    "startGame": examples.START,
+    "draw": examples.DRAW,
+    "meld": examples.MELD,
+    "layoff": examples.LAYOFF,
+    "swap": examples.SWAP,
+    "discard": examples.DISCARD,
+    "callRummy": examples.RUMMY,
+    "playTurn": examples.TURN,
+}
+_PATHS = {"joinGame": "join", "startGame": "start", "callRummy": "rummy", "playTurn": "turn"}
+
+_SHORT = ("2C", "5H", "3C", "7S", "4C", "9D")
+
+
+@dataclass
+class ExampleGame:
+    """A game under way: its id, and the tokens of its seats."""
+
+    id: str
+    tokens: list[str]
+
+
+def play(client: Any, steps: tuple[Step, ...]) -> ExampleGame:
+    """Send the examples in order; each has to be accepted."""
+    game = ExampleGame("", [])
+    for operation, example, seat in steps:
+        body = _BODIES[operation][example]["value"]
+        if operation == "createGame":
+            path = "/v1/games"
+        else:
+            path = f"/v1/games/{game.id}/{_PATHS.get(operation, operation)}"
+        _send(client, game, path, body, seat)
+    return game
+
+
+def play_to_the_end(client: Any) -> ExampleGame:
+    """A match that is over after three requests: a meld at the first turn empties the hand."""
+    game = ExampleGame("", [])
+    rest = tuple(card for card in pack(1, 0) if card not in _SHORT)
+    table = {
+        "variant": "parlett",
+        "name": "Anna",
+        "options": {"hand_size": 3},
+        "practice": {"dealer": 1, "order": [*_SHORT, *rest]},
+    }
+    _send(client, game, "/v1/games", table, None)
+    _send(client, game, f"/v1/games/{game.id}/join", {"name": "Bo"}, None)
+    _send(client, game, f"/v1/games/{game.id}/draw", {"from": "discard"}, 0)
+    last = {"plays": [{"move": "meld", "cards": ["2C", "3C", "4C", "AC"]}]}
+    _send(client, game, f"/v1/games/{game.id}/turn", last, 0)
+    return game
+
+
+def _send(client: Any, game: ExampleGame, path: str, body: Any, seat: int | None) -> None:
+    headers = {} if seat is None else {"Authorization": f"Bearer {game.tokens[seat]}"}
+    answer = client.post(path, json=body, headers=headers)
+    assert answer.status_code in {200, 201}, (path, body, answer.json)
+    if "token" in answer.json:
+        game.id = answer.json["game"]["id"]
+        game.tokens.append(answer.json["token"])

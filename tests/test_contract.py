@@ -1,0 +1,239 @@
+"""The contract: valid, complete, as committed, and true in every example."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from flask import Flask
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from service import errors
+from service.api import contract
+from service.api.problems import STATUS, status_of
+from service.app import create_app
+from service.config import Config
+from tests.contract import PAGES, CheckedClient, Contract
+from tests.example_games import SCRIPTS, play
+
+COMMITTED = Path(__file__).parent.parent / "openapi"
+
+INSIDE = {
+    errors.BadCard: "a card that cannot be read is a field of invalid_request",
+}
+"""The leaves that no operation answers with, and why."""
+
+
+@pytest.fixture(scope="module")
+def app(redis_url: str) -> Flask:
+    return create_app(Config(redis_url=redis_url))
+
+
+@pytest.fixture(scope="module")
+def document(app: Flask) -> dict[str, Any]:
+    return contract(app)
+
+
+def operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Path, method and operation."""
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            if method != "parameters":
+                yield path, method, operation
+
+
+# ---------------------------------------------------------------------------- the document
+
+
+def test_the_committed_contract_is_what_the_code_says(document: dict[str, Any]) -> None:
+    as_json = json.loads((COMMITTED / "openapi.json").read_text(encoding="utf-8"))
+    as_yaml = yaml.safe_load((COMMITTED / "openapi.yaml").read_text(encoding="utf-8"))
+    assert json.dumps(as_json) == json.dumps(document), "openapi/ is out of date: make openapi"
+    assert json.dumps(as_yaml) == json.dumps(document), "openapi/ is out of date: make openapi"
+
+
+def test_the_contract_needs_no_store() -> None:
+    assert contract(create_app(Config(redis_url="redis://localhost:1")))["openapi"] == "3.1.1"
+
+
+def test_the_contract_is_valid_openapi(document: dict[str, Any]) -> None:
+    OpenAPIV31SpecValidator(document).validate()
+
+
+def test_the_contract_is_served_with_an_etag(app: Flask, document: dict[str, Any]) -> None:
+    client = app.test_client()
+    served = client.get("/openapi.json")
+    assert json.dumps(served.json) == json.dumps(document)
+    again = client.get("/openapi.json", headers={"If-None-Match": served.headers["ETag"]})
+    assert (again.status_code, again.data) == (304, b"")
+
+
+def test_routes_and_contract_name_the_same_operations(app: Flask, document: dict[str, Any]) -> None:
+    routes = {
+        (rule.rule.replace("<", "{").replace(">", "}"), method.lower())
+        for rule in app.url_map.iter_rules()
+        for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}
+        if not PAGES.fullmatch(rule.rule)
+    }
+    assert routes == {(path, method) for path, method, _ in operations(document)}
+
+
+def test_every_operation_says_what_a_caller_asks(document: dict[str, Any]) -> None:
+    tags = {tag["name"] for tag in document["tags"] if tag["description"]}
+    ids = []
+    for path, method, operation in operations(document):
+        ids.append(operation["operationId"])
+        for part in ("summary", "description"):
+            assert operation[part].strip(), (path, method, part)
+        assert "security" in operation, (path, method)
+        assert set(operation["tags"]) <= tags, (path, method)
+        assert "default" not in operation["responses"], (path, method)
+        if "requestBody" in operation:
+            content = operation["requestBody"]["content"]["application/json"]
+            assert content["examples"], (path, method)
+            assert {"400", "413", "415", "422"} <= set(operation["responses"]), (path, method)
+    assert len(set(ids)) == len(ids)
+
+
+@pytest.mark.parametrize(
+    ("status", "header"),
+    [("200", "ETag"), ("304", "ETag"), ("401", "WWW-Authenticate"), ("503", "Retry-After")],
+)
+def test_headers_are_documented(document: dict[str, Any], status: str, header: str) -> None:
+    without_versions = {"listVariants", "getVariant", "listGames", "getScore", "getEvents"}
+    without_versions |= {"getHealth", "getReadiness"}
+    for path, method, operation in operations(document):
+        response = operation["responses"].get(status)
+        if response and not (header == "ETag" and operation["operationId"] in without_versions):
+            assert response["headers"][header]["required"], (path, method)
+
+
+def test_operations_on_games_document_the_store_that_is_away(document: dict[str, Any]) -> None:
+    for path, method, operation in operations(document):
+        if path.startswith("/v1/games"):
+            codes = operation["responses"]["503"]["x-codes"]
+            assert errors.StoreUnavailable.code in codes, (path, method)
+
+
+def test_every_refusal_is_documented_with_its_status(document: dict[str, Any]) -> None:
+    documented = {
+        (code, int(status))
+        for _, _, operation in operations(document)
+        for status, response in operation["responses"].items()
+        for code in response.get("x-codes", ())
+    }
+    leaves = set(_leaves(errors.RummyError)) - set(INSIDE)
+    assert {(leaf.code, status_of(leaf)) for leaf in leaves} <= documented
+    assert not {leaf.code for leaf in INSIDE} & {code for code, _ in documented}
+
+
+def test_every_branch_of_errors_has_its_status() -> None:
+    assert set(STATUS) == set(errors.RummyError.__subclasses__())
+
+
+def test_unions_are_told_apart_by_a_constant(document: dict[str, Any]) -> None:
+    schemas = document["components"]["schemas"]
+    for schema in (schemas["LogEntry"]["properties"]["event"], _moves(schemas)):
+        discriminator = schema["discriminator"]
+        assert len(discriminator["mapping"]) == len(schema["oneOf"])
+        for value, reference in discriminator["mapping"].items():
+            tagged = schemas[reference.rpartition("/")[2]]
+            name = discriminator["propertyName"]
+            assert tagged["properties"][name] == {"const": value, "type": "string"}
+            assert name in tagged["required"]
+
+
+def test_times_have_their_format_and_cards_their_name(document: dict[str, Any]) -> None:
+    view = document["components"]["schemas"]["GameView"]["properties"]
+    assert {view[name]["format"] for name in view if name.endswith("_at")} == {"date-time"}
+    assert view["hand"]["anyOf"][0]["items"] == {"$ref": "#/components/schemas/Card"}
+
+
+# ---------------------------------------------------------------------------- its examples
+
+
+def test_every_example_of_a_request_is_in_a_script(document: dict[str, Any]) -> None:
+    named = {
+        (operation["operationId"], name)
+        for _, _, operation in operations(document)
+        for name in _examples(operation)
+    }
+    assert named == {step[:2] for script in SCRIPTS.values() for step in script}
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_the_examples_can_be_sent_in_order(
+    script: str, app: Flask, document: dict[str, Any]
+) -> None:
+    play(CheckedClient(app.test_client(), document), SCRIPTS[script])
+
+
+# ---------------------------------------------------------------------------- the referee itself
+
+
+def _doctored(app: Flask, **changes: Any) -> tuple[str, str, Any]:
+    answer = app.test_client().get("/healthz")
+    answer.status_code = changes.get("status", answer.status_code)
+    answer.data = changes.get("data", answer.data)
+    answer.headers["Content-Type"] = changes.get("mimetype", "application/json")
+    return "GET", changes.get("path", "/healthz"), answer
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"status": 418}, "no such status"),
+        ({"data": b'{"status": "unwell"}'}, "not as documented"),
+        ({"data": b'{"status": "ok", "secret": "AS"}'}, "not as documented"),
+        ({"data": b"{}"}, "not as documented"),
+        ({"mimetype": "text/html"}, "not a documented content type"),
+        ({"path": "/v1/games/aaaaaaaaaaaaaaaa"}, "header ETag is missing"),
+        ({"path": "/nowhere"}, "no such status"),
+        ({"path": "/healthz?unheard=of"}, "undocumented parameter"),
+    ],
+)
+def test_the_referee_sees_a_wrong_answer(
+    app: Flask, document: dict[str, Any], changes: dict[str, Any], complaint: str
+) -> None:
+    referee = Contract(document)
+    referee.check(*_doctored(app))
+    with pytest.raises(AssertionError, match=complaint):
+        referee.check(*_doctored(app, **changes))
+
+
+def test_the_referee_sees_a_wrong_request_that_was_accepted(
+    app: Flask, document: dict[str, Any]
+) -> None:
+    client = CheckedClient(app.test_client(), document)
+    made = client.post("/v1/games", json={"variant": "parlett", "name": "Anna"})
+    with pytest.raises(AssertionError, match="accepted a body"):
+        client.contract.check("POST", "/v1/games", made, {"variant": "bridge", "name": "Anna"})
+
+
+def test_the_referee_sees_an_undocumented_code(app: Flask, document: dict[str, Any]) -> None:
+    refused = app.test_client().get("/v1/variants/bridge")
+    referee = Contract(document)
+    referee.check("GET", "/v1/variants/bridge", refused)
+    with pytest.raises(AssertionError, match="no_such_variant"):
+        referee.check("GET", "/v1/games/aaaaaaaaaaaaaaaa", refused)
+
+
+def _leaves(branch: type[errors.RummyError]) -> Iterator[type[errors.RummyError]]:
+    below = branch.__subclasses__()
+    if not below:
+        yield branch
+    for kind in below:
+        yield from _leaves(kind)
+
+
+def _examples(operation: dict[str, Any]) -> dict[str, Any]:
+    content = operation.get("requestBody", {}).get("content", {})
+    examples: dict[str, Any] = content.get("application/json", {}).get("examples", {})
+    return examples
+
+
+def _moves(schemas: dict[str, Any]) -> dict[str, Any]:
+    items: dict[str, Any] = schemas["MoveList"]["properties"]["moves"]["items"]
+    return items

@@ -1,0 +1,270 @@
+"""/docs in a real browser: it shows the contract, asks nobody else, and a game can be clicked.
+
+Chromium is spoken to through two pipes (--remote-debugging-pipe), so that nothing else is needed.
+"""
+
+import base64
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from werkzeug.exceptions import NotFound
+from werkzeug.middleware.dispatcher import DispatcherMiddleware
+from werkzeug.serving import make_server
+
+from service.api import contract
+from service.app import create_app
+from service.config import Config
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--window-size=1300,1600",
+    "--remote-debugging-pipe",
+)
+LAUNCH = """
+import os, sys
+read, write = (os.dup(int(end)) for end in sys.argv[1:3])
+for end, place in ((read, 3), (write, 4)):
+    os.dup2(end, place)
+    os.set_inheritable(place, True)
+os.execvp(sys.argv[3], sys.argv[3:])
+"""
+"""Starts Chromium with the pipes where it expects them: commands at 3, answers and events at 4."""
+PREFIX = "/cards"
+SECONDS = 60.0
+
+
+@pytest.fixture(scope="module")
+def app(redis_url: str) -> Flask:
+    return create_app(Config(redis_url=redis_url))
+
+
+@pytest.fixture(scope="module")
+def address(app: Flask) -> Iterator[str]:
+    """Where the service is served for real, under a prefix as behind a proxy."""
+    server = make_server(
+        "127.0.0.1", 0, DispatcherMiddleware(NotFound(), {PREFIX: app}), threaded=True
+    )
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}{PREFIX}"
+    server.shutdown()
+    thread.join()
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator["Browser"]:
+    if CHROMIUM is None:
+        pytest.skip("chromium is not installed")
+    browser = Browser(CHROMIUM, tmp_path)
+    yield browser
+    browser.close()
+
+
+class Browser:
+    """One page of Chromium, with what it asked for and what it complained of."""
+
+    def __init__(self, binary: str, profile: Path) -> None:
+        from_us, self._commands = os.pipe()
+        self._answers, to_us = os.pipe()
+        ends = [str(from_us), str(to_us)]
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", LAUNCH, *ends, binary, *FLAGS, f"--user-data-dir={profile}"],
+            pass_fds=(from_us, to_us),
+            stderr=subprocess.DEVNULL,
+        )
+        os.close(from_us)
+        os.close(to_us)
+        self._reader = os.fdopen(self._answers, "rb")
+        self._number = 0
+        self._session = ""
+        self.requested: list[str] = []
+        self.complaints: list[str] = []
+        target = self._ask("Target.createTarget", url="about:blank")["targetId"]
+        attached = self._ask("Target.attachToTarget", targetId=target, flatten=True)
+        self._session = attached["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self._ask(f"{domain}.enable")
+
+    def close(self) -> None:
+        os.close(self._commands)  # with which Chromium ends
+        self._reader.close()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def open(self, url: str) -> None:
+        self._ask("Page.navigate", url=url)
+
+    def run(self, script: str) -> Any:
+        """The value of an expression in the page."""
+        answer = self._ask("Runtime.evaluate", expression=script, returnByValue=True)
+        assert "exceptionDetails" not in answer, (script, answer)
+        return answer["result"].get("value")
+
+    def wait_for(self, script: str) -> Any:
+        """The value of an expression as soon as it is a true one."""
+        deadline = time.monotonic() + SECONDS
+        while not (value := self.run(script)):
+            assert time.monotonic() < deadline, f"never: {script}"
+            time.sleep(0.05)
+        return value
+
+    def click(self, selector: str) -> None:
+        self.wait_for(f"!!document.querySelector({json.dumps(selector)})")
+        self.run(f"document.querySelector({json.dumps(selector)}).click()")
+
+    def type(self, selector: str, text: str) -> None:
+        self.wait_for(f"!!document.querySelector({json.dumps(selector)})")
+        self.run(f"document.querySelector({json.dumps(selector)}).focus()")
+        self._ask("Input.insertText", text=text)
+        self.run("document.activeElement.blur()")  # or the page waits whether more is typed
+
+    def screenshot(self) -> str:
+        """The page as PNG, in base64."""
+        taken: str = self._ask("Page.captureScreenshot")["data"]
+        return taken
+
+    def _ask(self, method: str, **params: Any) -> dict[str, Any]:
+        self._number += 1
+        command = {"id": self._number, "method": method, "params": params}
+        if self._session:
+            command["sessionId"] = self._session
+        os.write(self._commands, json.dumps(command).encode() + b"\0")
+        while True:
+            message = json.loads(self._message())
+            if message.get("id") == self._number:
+                assert "error" not in message, (method, message)
+                found: dict[str, Any] = message["result"]
+                return found
+            self._note(message.get("method", ""), message.get("params", {}))
+
+    def _message(self) -> bytes:
+        message = bytearray()
+        while (byte := self._reader.read(1)) != b"\0":
+            assert byte, "chromium has ended"
+            message += byte
+        return bytes(message)
+
+    def _note(self, event: str, params: dict[str, Any]) -> None:
+        if event == "Network.requestWillBeSent":
+            self.requested.append(params["request"]["url"])
+        elif event == "Log.entryAdded":
+            self.complaints.append(f"{params['entry']['level']}: {params['entry']['text']}")
+        elif event == "Runtime.consoleAPICalled":
+            self.complaints.append(f"{params['type']}: {params['args']}")
+        elif event == "Runtime.exceptionThrown":
+            self.complaints.append(str(params["exceptionDetails"]))
+
+
+class Page:
+    """Swagger UI as somebody uses it."""
+
+    def __init__(self, browser: Browser, address: str) -> None:
+        self.browser = browser
+        browser.open(f"{address}/docs")
+        browser.wait_for("document.querySelectorAll('.opblock').length")
+
+    def authorize(self, token: str) -> None:
+        self.browser.click(".scheme-container .authorize")
+        self.browser.type(".auth-container input", token)
+        self.browser.click(".auth-container .authorize[type=submit]")
+        self.browser.click(".modal-ux .btn-done")
+
+    def send(self, tag: str, operation: str, game: str = "") -> dict[str, Any]:
+        """Try an operation with its first example; its answer."""
+        block = f"#operations-{tag}-{operation}"
+        if not self.browser.run(f"!!document.querySelector('{block} .opblock-body')"):
+            self.browser.click(f"{block} .opblock-summary-control")
+        if game:
+            self.browser.type(f"{block} tr[data-param-name=game_id] input", game)
+        self.browser.click(f"{block} .execute")
+        response = f"{block} .live-responses-table .response"
+        status = f"document.querySelector('{response} .response-col_status')?.innerText"
+        text = self.browser.wait_for(status)
+        assert text.split()[0] in {"200", "201"}, (operation, text)
+        body = f"document.querySelector('{response} pre')?.innerText"
+        answer: dict[str, Any] = json.loads(self.browser.wait_for(body))
+        return answer
+
+
+def test_the_page_shows_every_operation_and_asks_nobody_else(
+    app: Flask, address: str, browser: Browser
+) -> None:
+    Page(browser, address)
+    paths = contract(app)["paths"].values()
+    operations = sum(1 for path in paths for method in path)
+    assert browser.run("document.querySelectorAll('.opblock').length") == operations
+    assert browser.requested
+    assert {url.startswith((address, "data:")) for url in browser.requested} == {True}
+    assert browser.complaints == []
+
+
+def test_the_first_game_can_be_played_by_clicking(address: str, browser: Browser) -> None:
+    page = Page(browser, address)
+    made = page.send("games", "createGame")
+    page.authorize(made["token"])
+    game = made["game"]["id"]
+    page.send("games", "joinGame", game)
+    page.send("play", "draw", game)
+    page.send("play", "meld", game)
+    page.send("play", "layoff", game)
+    after = page.send("play", "discard", game)
+    assert after["game"]["deal"]["turn"] == 1
+    assert [event["event"]["type"] for event in after["events"]] == ["discarded"]
+    assert browser.complaints == []
+    if keep := os.environ.get("RUMMY_SCREENSHOT"):
+        Path(keep).write_bytes(base64.b64decode(browser.screenshot()))
+
+
+# ------------------------------------------------------------------------- without a browser
+
+
+@pytest.mark.parametrize(("path", "target"), [("/", "docs"), ("/docs/", "../docs")])
+def test_the_root_leads_to_the_page(app: Flask, path: str, target: str) -> None:
+    answer = app.test_client().get(path)
+    assert (answer.status_code, answer.headers["Location"]) == (302, target)
+
+
+@pytest.mark.parametrize(
+    "name", ["nothing.js", "index.css", "oauth2-redirect.html", "..%2fdocs.py", "%2e%2e/config.py"]
+)
+def test_only_what_the_page_loads_is_given_out(app: Flask, name: str) -> None:
+    answer = app.test_client().get(f"/docs/{name}")
+    assert (answer.status_code, answer.mimetype) == (404, "application/problem+json")
+
+
+@pytest.mark.parametrize("path", ["/docs", "/docs/docs.js", "/openapi.json", "/healthz", "/none"])
+def test_every_answer_is_what_it_says_it_is(app: Flask, path: str) -> None:
+    headers = app.test_client().get(path).headers
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Referrer-Policy"] == "no-referrer"
+    policy = headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+
+
+def test_the_page_has_relative_addresses_only(app: Flask) -> None:
+    page = app.test_client().get("/docs").text
+    assert 'src="/' not in page
+    assert 'href="/' not in page
+    assert "://" not in page
