@@ -1,0 +1,1 @@
+"""The service over HTTP: every answer is checked against the contract."""

@@ -1,0 +1,435 @@
+"""Every refusal: what is asked, which status, code and clause answer, and that nothing changed."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import msgspec
+import pytest
+from werkzeug.test import TestResponse
+
+from service.errors import RummyError
+from service.rummy.model import CallWindow, Move
+from tests.http.tables import House, Player, Table
+from tests.positions import move
+
+
+def leaves(kind: type[RummyError] = RummyError) -> Iterator[type[RummyError]]:
+    """The errors that are raised: those that no other is a kind of."""
+    kinds = kind.__subclasses__()
+    if not kinds:
+        yield kind
+    for inner in kinds:
+        yield from leaves(inner)
+
+
+CANNOT_BE_REACHED = {
+    "bad_card": "a card that is none is an invalid_request, which names its field",
+    "too_busy": "32 lost races in a row: no test can count on losing them",
+}
+ELSEWHERE = {"store_unavailable": "test_outage.py"}
+
+
+def test_each_leaf_of_the_tree_of_errors_is_refused_here_or_it_is_said_why_not():
+    told = {refusal.code for refusal in MOVES} | {code for _, _, code, _, _ in REQUESTS}
+    known = told | CANNOT_BE_REACHED.keys() | ELSEWHERE.keys()
+    assert known == {leaf.code for leaf in leaves()}
+    assert not told & CANNOT_BE_REACHED.keys()
+
+
+# ------------------------------------------------------------------------------------- moves
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """One line of the table: a position, who asks for what, and the answer."""
+
+    text: str
+    code: str
+    rule: str | None
+    position: dict = field(default_factory=dict)
+    seat: int = 0
+
+
+def refusal(text: str, code: str, rule: str | None, *, seat: int = 0, **position) -> Refusal:
+    return Refusal(text, code, rule, {"hands": "5C 5D 5H 9S KH | 2S 3S 7D"} | position, seat)
+
+
+CALLED = {
+    "variant": "call-rummy",
+    "phase": "draw",
+    "turn": 1,
+    "pile": "2C 8C",
+    "melds": "0: 8D 8H 8S; 1: 3C 4C 5C",
+    "hands": "KD QD | 2S 3S",
+    "window": CallWindow(0, None),
+}
+"""Seat 0 has just discarded 8C, which fits meld 1; it is the turn of seat 1."""
+
+# fmt: off
+MOVES = [
+    # whose turn, and which step of it
+    refusal("draw", "not_your_turn", "common.1", seat=1),
+    refusal("meld 5C 5D 5H", "not_your_turn", "common.1", seat=1),
+    refusal("discard 2S", "not_your_turn", "common.1", seat=1),
+    refusal("discard KH", "draw_first", "common.3", phase="draw"),
+    refusal("meld 5C 5D 5H", "draw_first", "common.3", phase="draw"),
+    refusal("layoff 1 5S", "draw_first", "common.3", phase="draw"),
+    refusal("swap 1 5S", "draw_first", "common.3", phase="draw"),
+    refusal("draw", "already_drawn", "common.3"),
+    refusal("take", "already_drawn", "common.3", pile="8C"),
+    # the draw
+    refusal("take", "no_upcard", "common.3", phase="draw", variant="seven-card"),
+    refusal("take 9C", "upcard_changed", "common.3", phase="draw", pile="8C"),
+    refusal("draw", "nothing_to_turn_over", "common.12", phase="draw", pile="8C", stock=""),
+    refusal(
+        "draw",
+        "call_pending",
+        "call-rummy.5",
+        seat=1,
+        **CALLED | {"call": "timed", "call_seconds": 9, "window": CallWindow(0, 2**52)},
+    ),
+    # the cards
+    refusal("discard 2S", "not_in_hand", "common.3"),
+    refusal("discard 6S", "not_in_hand", "common.3"),
+    refusal("meld 5C 5D 5S", "not_in_hand", "common.3"),
+    refusal("meld 5C 5C 5D", "not_in_hand", "common.3"),
+    refusal("layoff 1 2S", "not_in_hand", "common.3", melds="1: 4S 5S 6S"),
+    refusal("swap 1 2S", "not_in_hand", "common.3", melds="1: 4S 5S 6S"),
+    # new melds
+    refusal("meld 5C 5D 9S", "not_a_meld", "common.4"),
+    refusal("meld 5C 5D", "not_a_meld", "common.4"),
+    refusal("meld QH KH AH", "not_a_meld", "common.4", hands="QH KH AH 2C | 2S"),
+    refusal(
+        "meld 7C 7D 7H",
+        "meld_limit",
+        "straight.3",
+        hands="5C 5D 5H 7C 7D 7H KH | 2S",
+        after=("meld 5C 5D 5H",),
+    ),
+    refusal(
+        "meld 5C 5D 5H",
+        "melds_first",
+        "straight.3",
+        hands="5C 5D 5H 7S KH | 2S",
+        melds="0: 7C 7D 7H",
+        after=("layoff 1 7S",),
+    ),
+    refusal(
+        "meld 5C 5D 5H", "final_discard_needed", "call-rummy.3", variant="call-rummy",
+        hands="5C 5D 5H | 2S",
+    ),
+    refusal(
+        "meld 5C 5D 5H", "would_be_stuck", "common.13", hands="5C 5D 5H | 2S", pile="9D",
+        phase="draw", after=("take 9D",),
+    ),
+    # jokers
+    refusal(
+        "meld 5C JK 6C", "joker_unclear", "jokers.2", variant="seven-card", jokers=2,
+        hands="5C 6C JK KH | 2S",
+    ),
+    refusal(
+        "meld 5C JK=9C 6C", "not_a_meld", "common.4", variant="seven-card", jokers=2,
+        hands="5C 6C JK KH | 2S",
+    ),
+    refusal(  # two cards are named for one joker
+        "meld 5C 6C=4C JK=7C", "joker_misnamed", "jokers.2", variant="seven-card", jokers=2,
+        hands="5C 6C JK KH | 2S",
+    ),
+    refusal(
+        "swap 1 5C", "no_joker_there", "jokers.3", variant="seven-card", jokers=2,
+        melds="1: 7C JK=8C 9C",
+    ),
+    refusal(
+        "swap 1 5C", "no_swaps", "jokers.3", variant="seven-card", jokers=2, joker_swap=False,
+        melds="1: JK=5C 6C 7C",
+    ),
+    # layoffs
+    refusal("layoff 1 5C", "no_such_meld", "common.7"),
+    refusal("swap 1 5C", "no_such_meld", "common.7"),
+    refusal("layoff 2 5C", "no_such_meld", "common.7", melds="1: 8C 8D 8H"),
+    refusal("layoff 1 5C", "does_not_fit", "common.4", melds="1: 8C 8D 8H"),
+    refusal("layoff 1 9S KH", "does_not_fit", "common.4", melds="1: 9C 9D 9H"),
+    refusal("layoff 1 9S", "no_layoffs", "straight.3", melds="1: 9C 9D 9H", layoffs="none"),
+    refusal("layoff 1 9S", "not_your_meld", "seven-card.3", melds="1: 9C 9D 9H",
+            variant="seven-card"),
+    # the discard
+    refusal(
+        "discard 9D", "upcard_returned", "straight.4", pile="9D", phase="draw", after=("take 9D",)
+    ),
+    refusal(
+        "discard 9D", "upcard_returned", "parlett.3", variant="parlett", pile="9D", phase="draw",
+        after=("take 9D",),
+    ),
+    refusal("turn", "turn_unfinished", "common.3"),
+    # the call
+    refusal("rummy 1", "no_calls", "call-rummy.5", pile="8C", seat=1),
+    refusal("rummy 1", "own_discard", "call-rummy.5", **CALLED),
+    refusal("rummy 2", "does_not_fit", "common.4", seat=1, **CALLED),
+    refusal("rummy 3", "no_such_meld", "common.7", seat=1, **CALLED),
+    refusal("rummy 1", "call_closed", "call-rummy.5", seat=1, **CALLED | {"window": None}),
+    refusal(
+        "rummy 1", "call_closed", "call-rummy.5", seat=1,
+        **CALLED | {"call": "timed", "call_seconds": 9, "window": CallWindow(0, 1)},
+    ),
+]
+# fmt: on
+
+
+@pytest.mark.parametrize("line", MOVES, ids=lambda line: f"{line.code}: {line.text}")
+def test_a_move_is_refused_with_its_clause_and_changes_nothing(house, line):
+    position = dict(line.position)
+    before = position.pop("after", ())
+    table = house.position(**position)
+    for text in before:
+        assert table.players[0].play(text).status_code == 200
+    player = table.players[line.seat]
+    answer = refused(table, lambda: ask(player, line.text))
+    assert (answer.status_code, answer.json["code"], answer.json["rule"]) == (
+        409,
+        line.code,
+        line.rule,
+    )
+    assert line.text == "turn" or move(line.text) not in listed(player)
+    assert is_playable(table)
+
+
+# ------------------------------------------------------------------------------ other requests
+
+Ask = Callable[[Table], TestResponse]
+
+
+def playing(house: House) -> Table:
+    return house.position(hands="5C 5D KH | 2S 3S", pile="9D")
+
+
+def waiting(house: House) -> Table:
+    return house.waiting("straight", 3, taken=2)
+
+
+def just_made(house: House) -> Table:
+    return house.waiting("straight", 3)
+
+
+def full(house: House) -> Table:
+    return house.waiting("straight", 2, taken=2, more={"autostart": False})
+
+
+def over(house: House) -> Table:
+    table = house.position(hands="5C 5D 5H | 2S 3S")
+    assert table.players[0].play("meld 5C 5D 5H").status_code == 200
+    return table
+
+
+def for_four_with_two(house: House) -> Table:
+    """Parlett's game with two decks is for four players and more."""
+    return house.waiting("parlett", 4, taken=2, decks=2)
+
+
+def of_a_later_service(house: House) -> Table:
+    table = playing(house)
+    house.redis.hset(f"rummy:{{{table.id}}}:game", "record", b'{"format":99,"game":{}}')
+    return table
+
+
+def new(table: Table, **body: object) -> TestResponse:
+    return table.house.new_table(body.pop("variant", "straight"), **body)
+
+
+def elsewhere(table: Table) -> Player:
+    """Somebody with a seat at another table."""
+    return Player(
+        table.house.client(), table.id, 0, table.house.waiting("straight").players[0].token
+    )
+
+
+def forger(table: Table, token: str) -> Player:
+    return Player(table.house.client(), table.id, 0, token)
+
+
+HOST = 0
+GUEST = 1
+# fmt: off
+REQUESTS: list[tuple[str, int, str, Callable[[House], Table], Ask]] = [
+    ("a move without a token", 401, "no_token", playing,
+     lambda table: table.stranger.play("discard KH")),
+    ("legal moves without a token", 401, "no_token", playing,
+     lambda table: table.stranger.get("moves")),
+    ("a start without a token", 401, "no_token", waiting,
+     lambda table: table.stranger.post("start")),
+    ("the own game without a token", 401, "no_token", playing,
+     lambda table: table.house.client().get("/v1/games?mine")),
+    ("a move with a token of another form", 401, "bad_token", playing,
+     lambda table: forger(table, "swordfish").play("discard KH")),
+    ("a look with a token of another form", 401, "bad_token", playing,
+     lambda table: forger(table, table.players[HOST].token + "x").get()),
+    ("a token in another scheme", 401, "bad_token", playing,
+     lambda table: table.players[HOST].get(authorization=f"Basic {table.players[HOST].token}")),
+    ("a move with a token of another table", 403, "not_your_seat", playing,
+     lambda table: elsewhere(table).play("discard KH")),
+    ("a look with a token of another table", 403, "not_your_seat", playing,
+     lambda table: elsewhere(table).get()),
+    ("the log with a token of another table", 403, "not_your_seat", playing,
+     lambda table: elsewhere(table).get("events")),
+    ("a token that was never given out", 403, "not_your_seat", playing,
+     lambda table: forger(table, f"{table.id}.{'A' * 43}").play("discard KH")),
+    ("a start by a guest", 403, "not_the_host", waiting,
+     lambda table: table.players[GUEST].post("start")),
+    ("a game that does not exist", 404, "no_such_game", playing,
+     lambda table: Player(table.house.client(), "a" * 16).get()),
+    ("a move in a game that does not exist", 404, "no_such_game", playing,
+     lambda table: Player(table.house.client(), "a" * 16, 0, table.players[HOST].token).draw(
+         "stock")),
+    ("joining a game that does not exist", 404, "no_such_game", playing,
+     lambda table: Player(table.house.client(), "a" * 16).post("join", {"name": "eva"})),
+    ("a variant that does not exist", 404, "no_such_variant", playing,
+     lambda table: table.house.client().get("/v1/variants/canasta")),
+    ("a seat at a full table", 409, "table_full", full,
+     lambda table: table.stranger.post("join", {"name": "eva"})),
+    ("a seat when the match has begun", 409, "already_started", playing,
+     lambda table: table.stranger.post("join", {"name": "eva"})),
+    ("a second start", 409, "already_started", playing,
+     lambda table: table.players[HOST].post("start")),
+    ("a start with nobody else there", 409, "too_few_players", just_made,
+     lambda table: table.players[HOST].post("start")),
+    ("a start that the options do not fit", 409, "options_do_not_fit", for_four_with_two,
+     lambda table: table.players[HOST].post("start")),
+    ("a move before the start", 409, "not_started", waiting,
+     lambda table: table.players[HOST].draw("stock")),
+    ("a turn before the start", 409, "not_started", waiting,
+     lambda table: table.players[HOST].post("turn", {"discard": "KH"})),
+    ("a call before the start", 409, "not_started", waiting,
+     lambda table: table.players[GUEST].play("rummy 1")),
+    ("a move after the end", 409, "match_over", over,
+     lambda table: table.players[GUEST].draw("stock")),
+    ("a turn after the end", 409, "match_over", over,
+     lambda table: table.players[HOST].post("turn", {"discard": "KH"})),
+    ("a move for another version", 412, "stale_version", playing,
+     lambda table: table.players[HOST].play("discard KH", if_match='"1"')),
+    ("a join for another version", 412, "stale_version", waiting,
+     lambda table: table.stranger.post("join", {"name": "eva"}, if_match='"1"')),
+    ("a version that is none", 422, "bad_version", playing,
+     lambda table: table.players[HOST].play("discard KH", if_match="latest")),
+    ("a cursor that is none", 422, "bad_cursor", playing,
+     lambda table: table.house.client().get("/v1/games?cursor=first")),
+    ("a name that cannot be read", 422, "bad_text", waiting,
+     lambda table: table.stranger.post("join", {"name": "e\u202eva"})),
+    ("a field too many", 422, "invalid_request", playing,
+     lambda table: table.players[HOST].post("discard", {"card": "KH", "face": "up"})),
+    ("a card that is none", 422, "invalid_request", playing,
+     lambda table: table.players[HOST].post("discard", {"card": "10H"})),
+    ("a deal with no end agreed", 422, "options_refused", playing,
+     lambda table: new(table, options={})),
+    ("a practice table without a seed", 422, "bad_practice", playing,
+     lambda table: new(table, options={"deals": 1}, practice={})),
+    ("a pack that is none", 422, "bad_practice", playing,
+     lambda table: new(table, options={"deals": 1}, practice={"order": ["AS"] * 52})),
+    ("a record of a later version of the service", 503, "unreadable_record", of_a_later_service,
+     lambda table: table.players[HOST].play("discard KH")),
+    ("a look at such a record", 503, "unreadable_record", of_a_later_service,
+     lambda table: table.stranger.get()),
+]
+# fmt: on
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "setting", "ask_for"),
+    [pytest.param(*line, id=title) for title, *line in REQUESTS],
+)
+def test_a_request_is_refused_and_changes_nothing(house, status, code, setting, ask_for):
+    table = setting(house)
+    answer = refused(table, lambda: ask_for(table))
+    assert (answer.status_code, answer.json["code"]) == (status, code), answer.text
+    assert answer.json["status"] == status
+    assert answer.json["type"] == f"urn:rummy:problem:{code}"
+    assert answer.json["detail"]
+    assert ("Retry-After" in answer.headers) == (status == 503)
+    assert ("WWW-Authenticate" in answer.headers) == (status == 401)
+    if setting is playing:
+        assert is_playable(table)
+
+
+def test_a_card_is_not_in_your_hand_wherever_it_is(house):
+    table = house.position(
+        hands="5C 5D KH | 2S 3S", pile="9C 9D", melds="1: 7C 7D 7H", stock="4D AC"
+    )
+    answers = {
+        card: table.players[0].play(f"discard {card}").json
+        for card in ("2S", "9C", "9D", "7C", "4D", "AC")
+    }
+    told = {str(answer).replace(card, "??") for card, answer in answers.items()}
+    assert len(told) == 1, told
+
+
+def test_a_turn_is_all_or_nothing(house):
+    table = house.position(hands="5C 5D 5H 7S KH QH | 2S 3S", melds="1: 7C 7D 7H")
+    turn = {
+        "plays": [
+            {"move": "meld", "cards": ["5C", "5D", "5H"]},
+            {"move": "layoff", "meld": 1, "cards": ["7S"]},
+        ]
+    }
+    for discard, code, rule in (
+        (None, "turn_unfinished", "common.3"),
+        ("2S", "not_in_hand", "common.3"),
+        ("5C", "not_in_hand", "common.3"),
+    ):
+        body = turn | {"discard": discard}
+        answer = refused(table, lambda body=body: table.players[0].post("turn", body))
+        assert (answer.json["code"], answer.json["rule"]) == (code, rule)
+    answer = table.players[0].post("turn", turn | {"discard": "KH"})
+    assert [entry["event"]["type"] for entry in answer.json["events"]] == [
+        "melded",
+        "laid_off",
+        "discarded",
+    ]
+    assert answer.json["game"]["hand"] == ["QH"]
+
+
+def test_every_problem_with_the_options_is_told_at_once(house):
+    options = {"decks": 3, "jokers": -1, "moonlight": True, "aces": "wild"}
+    answer = house.new_table("straight", options=options | {"deals": 1})
+    assert {problem["option"]: problem["rule"] for problem in answer.json["options"]} == {
+        "decks": "straight.1",
+        "jokers": "jokers.1",
+        "moonlight": "common.1",
+        "aces": "common.4",
+    }
+
+
+def test_every_field_at_fault_is_told_at_once(house):
+    answer = house.client().post(
+        "/v1/games", json={"variant": "canasta", "seats": 1, "colour": "red"}
+    )
+    assert {problem["field"] for problem in answer.json["fields"]} == {
+        "variant",
+        "name",
+        "seats",
+        "colour",
+    }
+
+
+def ask(player: Player, text: str) -> TestResponse:
+    return player.post("turn", {}) if text == "turn" else player.play(text)
+
+
+def listed(player: Player) -> list[Move]:
+    """The moves that the service lists for the player."""
+    return [msgspec.convert(item, Move) for item in player.get("moves").json["moves"]]
+
+
+def refused(table: Table, request: Callable[[], TestResponse]) -> TestResponse:
+    """The answer to a request that leaves everything in the store as it was, byte for byte."""
+    before = table.stored()
+    answer = request()
+    assert answer.status_code >= 400, answer.text
+    assert table.stored() == before
+    return answer
+
+
+def is_playable(table: Table) -> bool:
+    """Somebody at the table still has a move, and it is accepted."""
+    for player in table.players:
+        moves = player.get("moves").json["moves"]
+        if moves:
+            return player.make(moves[0]).status_code == 200
+    return False
