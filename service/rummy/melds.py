@@ -302,11 +302,13 @@ def _runs_of(suit: str, mask: int, jokers: int, rules: Rules) -> Iterator[Form]:
     """The runs of a suit with exactly so many jokers; in `mask` bit n is set if place n is held.
 
     A stretch has at least the gaps of the shorter ones from the same start, so each start is left
-    as soon as there are more gaps than jokers.
+    as soon as there are more gaps than jokers. All thirteen cards are one run, its ace first: with
+    the ace last it would be the same cards.
     """
     top = _top(rules)
     for start in range(1, top - MIN_MELD + 2):
-        for end in range(start + MIN_MELD, min(top + 1, start + LONGEST_RUN) + 1):
+        longest = LONGEST_RUN if start == 1 else LONGEST_RUN - 1
+        for end in range(start + MIN_MELD, min(top + 1, start + longest) + 1):
             length = end - start
             gaps = length - (mask >> start & (1 << length) - 1).bit_count()
             if gaps > jokers:

@@ -202,10 +202,6 @@ def test_a_hand_of_ten_lists_each_meld_once() -> None:
     assert melds == {("meld", tuple(sorted(cards(text))), ()) for text in texts}
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="with high-or-low aces a run of all thirteen is listed twice, ace first and ace last",
-)
 @clause("common.4")
 def test_a_run_of_all_thirteen_is_listed_once_with_high_or_low_aces() -> None:
     suit = "AC 2C 3C 4C 5C 6C 7C 8C 9C TC JC QC KC"
