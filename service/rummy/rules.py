@@ -224,22 +224,22 @@ def _joint_problems(preset: Preset, rules: Rules, chosen: Choices) -> Iterator[O
     def problem(option: str, reason: str) -> OptionProblem:
         return OptionProblem(option, getattr(rules, option), reason, rules.clause(option))
 
+    cards = len(RANKS) * len(SUITS) * rules.decks + rules.jokers
+    needed = rules.hand_size * rules.players + rules.upcard + 1
     if rules.decks not in preset.decks[rules.players]:
         usual = " or ".join(map(str, preset.decks[rules.players]))
         yield problem(
             "decks", f"with {rules.players} players {preset.name} takes {usual}, not {rules.decks}"
         )
-    if 0 < rules.jokers < preset.fewest_jokers:
-        yield problem(
-            "jokers", f"{preset.name} is played with none or at least {preset.fewest_jokers}"
-        )
-    cards = len(RANKS) * len(SUITS) * rules.decks + rules.jokers
-    needed = rules.hand_size * rules.players + rules.upcard + 1
-    if needed > cards:
+    elif needed > cards:
         yield problem(
             "hand_size",
             f"{rules.players} hands of {rules.hand_size}, the upcard if there is one and a card "
             f"for the stock are {needed} cards; the pack has {cards}",
+        )
+    if 0 < rules.jokers < preset.fewest_jokers:
+        yield problem(
+            "jokers", f"{preset.name} is played with none or at least {preset.fewest_jokers}"
         )
     if rules.turnover_new_upcard and rules.turnover_keeps_upcard:
         yield problem(
