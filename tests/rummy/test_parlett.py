@@ -38,8 +38,8 @@ def test_players_decks_and_hand_sizes_go_together(
     [
         (1, {}, ["players"]), (8, {}, ["players"]),
         (2, {"decks": 2}, ["decks"]), (3, {"decks": 2}, ["decks"]),
-        (6, {"decks": 1}, ["decks", "hand_size"]), (7, {"decks": 1, "hand_size": 7}, ["decks"]),
-        (6, {"decks": 1, "hand_size": 10}, ["decks", "hand_size"]),
+        (6, {"decks": 1}, ["decks"]), (7, {"decks": 1, "hand_size": 7}, ["decks"]),
+        (6, {"decks": 1, "hand_size": 10}, ["decks"]),
         (5, {"hand_size": 11}, ["hand_size"]),
     ],
 )  # fmt: skip
