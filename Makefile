@@ -28,7 +28,7 @@ help:  ## show this list
 	@echo "  PORT=$(PORT) WORKERS=$(WORKERS) DATA=$(DATA) can be set for make run."
 
 run: $(PROJECT)  ## serve the API, games kept in DATA
-	@exec $(BIN)/rummy serve --port $(PORT) --workers $(WORKERS) --data-dir $(DATA)
+	@exec $(BIN)/rummy serve --port $(PORT) --workers $(WORKERS) --data-dir "$(DATA)"
 
 demo: $(DEV) $(PROJECT)  ## watch bots play a match over the API
 	@$(BIN)/python examples/match.py
