@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, parse_qs, urlsplit
 
 import msgspec
 from msgspec import Meta
@@ -27,7 +27,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     expire_running_seconds: Expiry = 7 * _DAY
     expire_finished_seconds: Expiry = 30 * _DAY
     max_body_bytes: Annotated[int, Meta(ge=1024, le=16 * 1024 * 1024)] = 64 * 1024
-    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_level: Literal["debug", "info", "warning", "error"] = "warning"
     proxies: Annotated[int, Meta(ge=0, le=10)] = 0
 
 
@@ -77,6 +77,9 @@ def _redis_url(text: str) -> str:
     url = urlsplit(text)
     if url.scheme not in {"redis", "rediss", "unix"}:
         raise ValueError("Expected a URL that starts with redis://, rediss:// or unix://")
+    asked = parse_qs(url.query, keep_blank_values=True)
+    if url.fragment or any(name != "db" and not name.startswith("ssl_") for name in asked):
+        raise ValueError("Expected nothing but db and ssl_... after the question mark")
     if url.scheme == "unix":
         if not url.path.startswith("/"):
             raise ValueError("Expected an absolute path after unix://")

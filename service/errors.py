@@ -3,8 +3,9 @@
 Only `service.api` knows which HTTP status a branch becomes. What is raised here changed nothing.
 """
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
+
+from msgspec import Meta, Struct
 
 Param = bool | int | str | None | tuple[str, ...]
 
@@ -34,22 +35,20 @@ class BadInput(RummyError):
     """The request cannot be understood, whatever the state of the game."""
 
 
-@dataclass(frozen=True, slots=True)
-class FieldProblem:
-    """What is wrong with one field of a request; `field` is its path, such as `cards.2`."""
+class FieldProblem(Struct, frozen=True):
+    """What is wrong with one field of a request."""
 
-    field: str
+    field: Annotated[str, Meta(description="The field's path, such as `cards.2`.")]
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class OptionProblem:
-    """One reason why a set of options was refused: which option, which value, why, which clause."""
+class OptionProblem(Struct, frozen=True):
+    """Why an option was refused."""
 
     option: str
     value: bool | int | str | None
     reason: str
-    rule: str
+    rule: Annotated[str | None, Meta(description="The clause that the option is about.")]
 
 
 class BadCard(BadInput):

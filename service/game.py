@@ -21,7 +21,6 @@ class Seat(Struct, frozen=True):
 
     name: str
     token_hash: str
-    joined_at: int
 
 
 class Practice(Struct, frozen=True):

@@ -34,6 +34,7 @@ def serve(config: Config, *, host: str, port: int, workers: int, data_directory:
     listener = _listen(host, port)
     if config.redis_url is not None:
         _Application(config, listener, workers, store=None).run()
+        return
     # Started here, in the main thread of the master: Linux ends the server with that thread. The
     # workers leave through this block too, but a forked child cannot stop the store.
     with EmbeddedStore(data_directory) as store:
@@ -61,7 +62,7 @@ class _Application(BaseApplication):
             # Which proxy is believed is the application's to decide (RUMMY_PROXIES).
             "forwarded_allow_ips": "",
             "secure_scheme_headers": {},
-            "loglevel": "warning" if config.log_level == "info" else config.log_level,
+            "loglevel": config.log_level,
             "proc_name": "rummy",
             "when_ready": _greet,
         }

@@ -13,7 +13,6 @@ import hashlib
 import re
 import secrets
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -68,7 +67,8 @@ _IN_TROUBLE = (
     exceptions.ReadOnlyError,
     exceptions.TryAgainError,
 )
-_TROUBLE_CODES = {"BUSY", "MISCONF", "NOREPLICAS"}
+_TROUBLE_CODES = {"BUSY", "DB", "MISCONF", "NOPERM", "NOREPLICAS", "WRONGPASS"}
+"""Words that answers begin with of a server that is busy, or was not set up for us."""
 
 
 class Expiry(Struct, frozen=True):
@@ -93,12 +93,12 @@ class Store:
     def __init__(self, url: str, timeout_seconds: float, expiry: Expiry) -> None:
         self._redis = _client(url, timeout_seconds)
         self._expiry = expiry
-        self._turns = threading.Semaphore(_CONNECTIONS)
+        self._slots = threading.Semaphore(_CONNECTIONS)
         self._troubles = 0
 
     def load(self, game_id: str) -> Game:
         """The game as it is now. Raises NoSuchGame and UnreadableRecord."""
-        with self._turn():
+        with self._slot():
             record = self._redis.hget(_key(game_id, "game"), "record")
         if record is None:
             raise _no_such_game()
@@ -119,7 +119,7 @@ class Store:
             self._lifetime_ms(game),
             *_event_arguments(logged),
         ]
-        with self._turn():
+        with self._slot():
             try:
                 answer = self._send(game, keys, arguments)
             except exceptions.NoScriptError:  # the server has been restarted
@@ -131,13 +131,13 @@ class Store:
             case [b"lost", record]:
                 raise LostRace(decode(record))
         if game.public and any(isinstance(entry.event, Started) for entry in logged):
-            with suppress(StoreUnavailable), self._turn():  # readers remove it if this fails
+            with suppress(StoreUnavailable), self._slot():  # readers remove it if this fails
                 self._redis.zrem(_OPEN, _entry(game))
 
     def events(self, game_id: str, after: int, limit: int) -> tuple[Logged, ...]:
         """At most `limit` (from 1) entries of the log with a number above `after`, in order."""
         start = f"{min(after + 1, 2**63)}-0"
-        with self._turn():
+        with self._slot():
             entries = self._redis.xrange(_key(game_id, "events"), min=start, count=limit)
         return tuple(
             Logged(
@@ -149,16 +149,16 @@ class Store:
             for entry, fields in cast(list[tuple[bytes, dict[bytes, bytes]]], entries)
         )
 
-    def results(self, game_id: str) -> tuple[DealResult, ...]:
-        """The results of the deals that have ended, in order."""
-        with self._turn():
-            results = self._redis.lrange(_key(game_id, "deals"), 0, -1)
+    def results(self, game_id: str, after: int, limit: int) -> tuple[DealResult, ...]:
+        """At most `limit` results of deals that have ended after the one numbered `after`."""
+        with self._slot():
+            results = self._redis.lrange(_key(game_id, "deals"), after, after + limit - 1)
         return tuple(decode_result(result) for result in cast(list[bytes], results))
 
     def open_tables(
-        self, limit: int, before: str | None = None
+        self, limit: int, before: str | None, now: int
     ) -> tuple[tuple[Game, ...], str | None]:
-        """At most `limit` (from 1) public tables with a free seat, the newest first.
+        """At most `limit` (from 1) public tables with a free seat at `now` (ms), the newest first.
 
         The second value is the cursor to pass as `before` for the page that follows, None after the
         last. It stays good when tables come and go. Raises BadCursor.
@@ -166,11 +166,11 @@ class Store:
         if before is not None and not _ENTRY.fullmatch(before):
             raise BadCursor("The cursor is not one that this list has given out.")
         found: list[Game] = []
-        with self._turn():
+        with self._slot():
             for reads in range(_MOST_READS):
                 count = (limit + 1) << reads
                 entries = self._entries(before, count)
-                found += self._open_among(entries)
+                found += self._open_among(entries, now)
                 if len(found) > limit:
                     return tuple(found[:limit]), _entry(found[limit - 1])
                 if len(entries) < count:
@@ -180,7 +180,7 @@ class Store:
 
     def ping(self) -> None:
         """Raise StoreUnavailable unless Redis answers."""
-        with self._turn():
+        with self._slot():
             self._redis.ping()
 
     def expires_at(self, game: Game) -> int:
@@ -188,13 +188,13 @@ class Store:
         return game.changed_at + self._lifetime_ms(game)
 
     @contextmanager
-    def _turn(self) -> Iterator[None]:
+    def _slot(self) -> Iterator[None]:
         """Wait for a connection, and make StoreUnavailable of what a server in trouble causes.
 
         Who was still waiting when somebody else met trouble is not sent into it one after another.
         """
         troubles = self._troubles
-        with self._turns:
+        with self._slots:
             if self._troubles != troubles:
                 raise _unavailable()
             try:
@@ -239,7 +239,7 @@ class Store:
         )
         return [entry.decode() for entry in cast(list[bytes], entries)]
 
-    def _open_among(self, entries: list[str]) -> list[Game]:
+    def _open_among(self, entries: list[str], now: int) -> list[Game]:
         """The open tables of these entries; removes those that can never be open again."""
         pipeline = self._redis.pipeline(transaction=False)
         for entry in entries:
@@ -247,7 +247,7 @@ class Store:
         found = []
         stale = []
         # The entry of a table that is just being made comes a moment before its record.
-        settled = f"{int(time.time() * 1000) - _CREATION_MS:013}"
+        settled = f"{now - _CREATION_MS:013}"
         for entry, record in zip(entries, _answers(pipeline), strict=True):
             if record is None:
                 if entry < settled:

@@ -18,7 +18,6 @@ from service.errors import (
     BadText,
     BadToken,
     NoSuchGame,
-    NoToken,
     NotStarted,
     NotTheHost,
     NotYourSeat,
@@ -50,6 +49,14 @@ _JOINERS = "\u200c\u200d"
 _TOKEN = re.compile(r"([a-z2-7]{16})\.[A-Za-z0-9_-]{43}")
 
 
+class PracticeWish(Struct, frozen=True, kw_only=True):
+    """Which cards a practice table is to have: a seed, an order of the pack, or both."""
+
+    seed: str | None = None
+    order: tuple[Card, ...] | None = None
+    dealer: int | None = None
+
+
 class NewTable(Struct, frozen=True, kw_only=True):
     """What somebody asks for who makes a table."""
 
@@ -59,10 +66,7 @@ class NewTable(Struct, frozen=True, kw_only=True):
     seats: int
     public: bool
     autostart: bool
-    practice_seed: str | None = None
-    practice_order: tuple[Card, ...] | None = None
-    practice_dealer: int | None = None
-    practice: bool = False
+    practice: PracticeWish | None = None
 
 
 class Outcome(Struct, frozen=True):
@@ -71,8 +75,12 @@ class Outcome(Struct, frozen=True):
     game: Game
     seat: int
     logged: tuple[Logged, ...]
-    token: str | None = None
-    """The key of a seat just taken."""
+
+
+class SeatTaken(Outcome, frozen=True):
+    """The outcome of taking a seat, with the token that is its key."""
+
+    token: str
 
 
 class Tables:
@@ -83,16 +91,16 @@ class Tables:
         self._store = store
         self.clock = clock or _milliseconds
 
-    def create(self, wanted: NewTable) -> Outcome:
+    def create(self, wanted: NewTable) -> SeatTaken:
         """Make a table; its maker has the first seat and is the host.
 
         Raises OptionsRefused, BadPractice, BadText, NoSuchVariant.
         """
         now = self.clock()
         game_id = base64.b32encode(secrets.token_bytes(10)).decode().lower()
-        token, seat = _new_seat(game_id, wanted.name, now)
+        token, seat = _new_seat(game_id, wanted.name)
         rules = agree(wanted.variant, wanted.seats, wanted.options)
-        practice = _practice(wanted)
+        practice = _practice(wanted.practice)
         if practice:
             new_match(rules, practice.seed, practice.dealer, practice.order)
         game = Game(
@@ -110,14 +118,15 @@ class Tables:
         )
         game, logged = _logged(game, (Joined(0, seat.name),))
         self._store.commit(game, logged)
-        return Outcome(game, 0, logged, token)
+        return SeatTaken(game, 0, logged, token)
 
-    def join(self, game_id: str, name: str, version: int | None = None) -> Outcome:
+    def join(self, game_id: str, name: str, version: int | None = None) -> SeatTaken:
         """Take the next free seat; the match starts with the last one if the table says so.
 
-        Raises AlreadyStarted, TableFull, BadText, StaleVersion, OptionsDoNotFit.
+        Raises NoSuchGame, AlreadyStarted, TableFull, BadText, StaleVersion, OptionsDoNotFit and
+        TooBusy.
         """
-        token, seat = _new_seat(game_id, name, self.clock())
+        token, seat = _new_seat(game_id, name)
 
         def take_seat(game: Game, _now: int) -> tuple[Game, tuple[Event, ...]]:
             _guard_version(game, version)
@@ -125,7 +134,6 @@ class Tables:
             if len(game.seats) >= game.size:
                 raise TableFull(
                     f"All {game.size} seats are taken.",
-                    rule=clause(game.variant, "players"),
                     seats=game.size,
                 )
             number = len(game.seats)
@@ -137,9 +145,9 @@ class Tables:
             return game, events
 
         game, logged = self._change(game_id, take_seat)
-        return Outcome(game, game.seats.index(seat), logged, token)
+        return SeatTaken(game, game.seats.index(seat), logged, token)
 
-    def start(self, game_id: str, token: str | None, version: int | None = None) -> Outcome:
+    def start(self, game_id: str, token: str, version: int | None = None) -> Outcome:
         """Begin the match with those who sit there; for the host.
 
         Raises NotTheHost, AlreadyStarted, TooFewPlayers, OptionsDoNotFit, StaleVersion.
@@ -155,9 +163,7 @@ class Tables:
         game, logged = self._change(game_id, begin)
         return Outcome(game, 0, logged)
 
-    def play(
-        self, game_id: str, token: str | None, move: Move, version: int | None = None
-    ) -> Outcome:
+    def play(self, game_id: str, token: str, move: Move, version: int | None = None) -> Outcome:
         """Make one move. Raises NotStarted, StaleVersion and what the rules refuse with."""
         return self._play(
             game_id, token, version, lambda match, seat, now: apply(match, seat, move, now)
@@ -166,7 +172,7 @@ class Tables:
     def play_turn(
         self,
         game_id: str,
-        token: str | None,
+        token: str,
         plays: Sequence[Play],
         discard: Card | None,
         version: int | None = None,
@@ -187,13 +193,16 @@ class Tables:
         game = self._store.load(game_id)
         return game, None if token is None else _seat_of(game, token)
 
-    def look_from_seat(self, game_id: str, token: str | None) -> tuple[Game, int]:
-        """The game, and the seat of a caller who must have one. Raises NoToken too."""
+    def look_from_seat(self, game_id: str, token: str) -> tuple[Game, int]:
+        """The game, and the seat of a caller who must have one. Raises as `look` does."""
         game = self._store.load(game_id)
         return game, _seat_of(game, token)
 
-    def own_game(self, token: str | None) -> tuple[Game, int] | None:
-        """The game that the token is a key of, and the seat; None if the game is gone."""
+    def own_game(self, token: str) -> tuple[Game, int] | None:
+        """The game that the token is a key of, and the seat; None if the game is gone.
+
+        Raises BadToken and NotYourSeat.
+        """
         game_id = _game_id_of(token)
         try:
             return self.look_from_seat(game_id, token)
@@ -202,15 +211,15 @@ class Tables:
 
     def open_tables(self, limit: int, cursor: str | None) -> tuple[tuple[Game, ...], str | None]:
         """Public tables that wait for players, the newest first, and the next page's cursor."""
-        return self._store.open_tables(limit, cursor)
+        return self._store.open_tables(limit, cursor, self.clock())
 
     def events(self, game_id: str, after: int, limit: int) -> tuple[Logged, ...]:
         """Up to `limit` entries of the log after the one numbered `after`."""
         return self._store.events(game_id, after, limit)
 
-    def results(self, game_id: str) -> tuple[DealResult, ...]:
-        """The results of the finished deals, in order."""
-        return self._store.results(game_id)
+    def results(self, game_id: str, after: int, limit: int) -> tuple[DealResult, ...]:
+        """Up to `limit` results of finished deals after the one numbered `after`, in order."""
+        return self._store.results(game_id, after, limit)
 
     def expires_at(self, game: Game) -> int:
         """When the game is deleted if it does not change any more (milliseconds)."""
@@ -223,7 +232,7 @@ class Tables:
     def _play(
         self,
         game_id: str,
-        token: str | None,
+        token: str,
         version: int | None,
         move: Callable[[Match, int, int], Change],
     ) -> Outcome:
@@ -298,7 +307,7 @@ def _guard_version(game: Game, version: int | None) -> None:
 
 def _guard_waiting(game: Game) -> None:
     if game.match is not None:
-        raise AlreadyStarted("The match has begun; seats and options are fixed.", rule="common.1")
+        raise AlreadyStarted("The match has begun; seats and options are fixed.")
 
 
 def _logged(game: Game, events: Sequence[Event]) -> tuple[Game, tuple[Logged, ...]]:
@@ -310,27 +319,27 @@ def _logged(game: Game, events: Sequence[Event]) -> tuple[Game, tuple[Logged, ..
     return replace(game, events=game.events + len(logged)), logged
 
 
-def _practice(wanted: NewTable) -> Practice | None:
-    if not wanted.practice:
+def _practice(wish: PracticeWish | None) -> Practice | None:
+    if wish is None:
         return None
-    if wanted.practice_seed is None and wanted.practice_order is None:
+    if wish.seed is None and wish.order is None:
         raise BadPractice("A practice table needs a seed, or the order of the cards.")
     seed = secrets.token_hex(32)
-    if wanted.practice_seed is not None:
-        seed = _clean("practice.seed", wanted.practice_seed, MOST_SEED_CHARACTERS)
-    return Practice(seed, wanted.practice_order, wanted.practice_dealer)
+    if wish.seed is not None:
+        seed = _clean("practice.seed", wish.seed, MOST_SEED_CHARACTERS)
+    return Practice(seed, wish.order, wish.dealer)
 
 
-def _new_seat(game_id: str, name: str, now: int) -> tuple[str, Seat]:
+def _new_seat(game_id: str, name: str) -> tuple[str, Seat]:
     """A token of 256 random bits that also says which game it opens, and the seat it is for."""
     token = f"{game_id}.{secrets.token_urlsafe(32)}"
-    return token, Seat(_clean("name", name, MOST_NAME_CHARACTERS), _hash(token), now)
+    return token, Seat(_clean("name", name, MOST_NAME_CHARACTERS), _hash(token))
 
 
-def _seat_of(game: Game, token: str | None) -> int:
-    """The seat that the token opens. Raises NoToken, BadToken, NotYourSeat."""
+def _seat_of(game: Game, token: str) -> int:
+    """The seat that the token opens. Raises BadToken, NotYourSeat."""
     _game_id_of(token)
-    given = _hash(token or "")
+    given = _hash(token)
     found = None
     for number, seat in enumerate(game.seats):
         if hmac.compare_digest(seat.token_hash, given):
@@ -340,9 +349,7 @@ def _seat_of(game: Game, token: str | None) -> int:
     return found
 
 
-def _game_id_of(token: str | None) -> str:
-    if token is None:
-        raise NoToken("Send the token of your seat as `Authorization: Bearer <token>`.")
+def _game_id_of(token: str) -> str:
     parts = _TOKEN.fullmatch(token)
     if parts is None:
         raise BadToken("The token is not one that this service gives out.")

@@ -4,6 +4,7 @@ These structures are the contract's schemas too, so that document and answer can
 """
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
@@ -17,14 +18,23 @@ from service.rummy.rules import (
     Deviation,
     Option,
     OptionValue,
-    Preset,
     Rules,
     agree,
     clause,
     defaults,
     deviations,
+    preset_of,
 )
-from service.rummy.view import DealView, Instant, PublicEvent, instant, moves_of, redact, view
+from service.rummy.view import (
+    DealView,
+    Instant,
+    PublicEvent,
+    instant,
+    moves_of,
+    redact,
+    view,
+    waits_for_call,
+)
 
 GAME_ID = "^[a-z2-7]{16}$"
 
@@ -198,6 +208,7 @@ class Score(Struct, frozen=True):
     status: GameStatus
     totals: Annotated[tuple[Count, ...], Meta(description="The points so far, by seat.")]
     deals: Annotated[tuple[DealResult, ...], Meta(description="The deals that ended, in order.")]
+    more: Annotated[bool, Meta(description="Whether there are more finished deals.")]
     result: Annotated[MatchResult | None, Meta(description="Set once the match is over.")]
 
 
@@ -301,6 +312,20 @@ def log_entries(game: Game, logged: Iterable[Logged], seat: int | None) -> tuple
     )
 
 
+def changes_with_time(game: Game) -> bool:
+    """Whether the view changes with the clock alone: a timed call closes without a new version."""
+    return game.match is not None and waits_for_call(game.match)
+
+
+def event_page(
+    game: Game, logged: tuple[Logged, ...], seat: int | None, after: int, limit: int
+) -> EventList:
+    """The page of `limit` events after the one numbered `after`; `logged` may have one more."""
+    page = logged[:limit]
+    last = page[-1].number if page else min(after, game.events)
+    return EventList(log_entries(game, page, seat), last, len(logged) > limit, game.status)
+
+
 def table_view(game: Game, expires_at: int) -> TableView:
     """A waiting table as the list shows it."""
     rules = rules_of(game)
@@ -325,27 +350,34 @@ def move_list(game: Game, seat: int, now: int) -> MoveList:
     return MoveList(game.version, moves, truncated)
 
 
-def score_view(game: Game, results: tuple[DealResult, ...]) -> Score:
-    """The score of a game, given the results of its finished deals.
+def score_view(game: Game, results: tuple[DealResult, ...], limit: int) -> Score:
+    """The score of a game with a page of `limit` finished deals; `results` may have one more.
 
     Results of deals that ended after the game was read are left out, so that all of it adds up.
     """
     match = game.match
     finished = match.last.number if match and match.last else 0
-    results = tuple(result for result in results if result.number <= finished)
-    totals = match.totals if match else (0,) * len(game.seats)
+    page = tuple(result for result in results if result.number <= finished)
     return Score(
-        game.id, game.version, game.status, totals, results, match.result if match else None
+        game=game.id,
+        version=game.version,
+        status=game.status,
+        totals=match.totals if match else (0,) * len(game.seats),
+        deals=page[:limit],
+        more=len(page) > limit,
+        result=match.result if match else None,
     )
 
 
 def variant_views() -> VariantList:
     """All variants with all their options."""
-    return VariantList(tuple(variant_view(preset) for preset in PRESETS.values()))
+    return VariantList(tuple(map(variant_view, PRESETS)))
 
 
-def variant_view(preset: Preset) -> VariantView:
-    """One variant with all its options."""
+@cache
+def variant_view(variant: str) -> VariantView:
+    """One variant with all its options. Raises NoSuchVariant."""
+    preset = preset_of(variant)
     fewest, most = preset.players
     by_players = {players: defaults(preset, players) for players in range(fewest, most + 1)}
     return VariantView(

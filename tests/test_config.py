@@ -68,6 +68,8 @@ def test_these_addresses_of_a_redis_are_accepted(url):
         ("RUMMY_REDIS_URL", "redis://cache/games", "the number of a database"),
         ("RUMMY_REDIS_URL", "redis://[::1", "Invalid IPv6 URL"),
         ("RUMMY_REDIS_URL", "unix://valkey.sock", "an absolute path"),
+        ("RUMMY_REDIS_URL", "redis://localhost/0?foo=bar", "nothing but db"),
+        ("RUMMY_REDIS_URL", "redis://localhost?db=1&socket_timeout=9", "nothing but db"),
         ("RUMMY_REDIS_TIMEOUT_SECONDS", "soon", "`float`"),
         ("RUMMY_REDIS_TIMEOUT_SECONDS", "0", ">= 0.05"),
         ("RUMMY_REDIS_TIMEOUT_SECONDS", "inf", "<= 30"),

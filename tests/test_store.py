@@ -25,6 +25,7 @@ from service.store import Expiry, LostRace, Store
 
 EXPIRY = Expiry(unstarted_seconds=1_000, running_seconds=20_000, finished_seconds=300_000)
 NOW = 1_790_000_000_000
+LATER = NOW + 120_000
 LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
 
 
@@ -41,7 +42,7 @@ def table(**fields) -> Game:
         "changed_at": NOW,
         "variant": "straight",
         "chosen": {},
-        "seats": (Seat("Ada", "0" * 64, NOW),),
+        "seats": (Seat("Ada", "0" * 64),),
         "size": 2,
         "public": True,
         "autostart": True,
@@ -171,7 +172,7 @@ def test_what_cannot_be_an_id_is_not_found(store, garbage):
     for look in (
         lambda: store.load(garbage),
         lambda: store.events(garbage, 0, 10),
-        lambda: store.results(garbage),
+        lambda: store.results(garbage, 0, 10),
         lambda: store.commit(table(id=garbage), ()),
     ):
         with pytest.raises(NoSuchGame):
@@ -201,7 +202,7 @@ def test_of_32_commits_at_once_one_wins_and_the_others_are_handed_its_game(store
     together = threading.Barrier(32)
 
     def save(name: str) -> Game | LostRace:
-        after = replace(game, version=2, events=2, seats=(*game.seats, Seat(name, "1" * 64, NOW)))
+        after = replace(game, version=2, events=2, seats=(*game.seats, Seat(name, "1" * 64)))
         together.wait()
         try:
             store.commit(after, log(after, Joined(1, name)))
@@ -288,11 +289,14 @@ def test_an_event_comes_back_as_it_was_logged(store):
 
 def test_the_results_of_the_deals_are_kept_in_order(store):
     game = create(store)
-    assert store.results(game.id) == ()
+    assert store.results(game.id, 0, 10) == ()
     game = change(store, game, DealEnded(deal_result(1)), Drew(0, "stock", "AS"))
     game = change(store, game)
     game = change(store, game, DealEnded(deal_result(2)))
-    assert store.results(game.id) == (deal_result(1), deal_result(2))
+    assert store.results(game.id, 0, 10) == (deal_result(1), deal_result(2))
+    assert store.results(game.id, 0, 1) == (deal_result(1),)
+    assert store.results(game.id, 1, 1) == (deal_result(2),)
+    assert store.results(game.id, 2, 1) == ()
 
 
 def test_each_commit_rings_the_bell_with_the_version(store, raw):
@@ -410,7 +414,7 @@ def test_so_is_the_making_of_a_public_table(own, cutter):
     cutter.cuts = 2
     game = create(Store(cutter.url, 0.8, EXPIRY))
     assert cutter.commits == 3
-    assert own.open_tables(10) == ((game,), None)
+    assert own.open_tables(10, None, LATER) == ((game,), None)
     assert own.events(game.id, 0, 10) == log(game, Joined(0, "Ada"))
 
 
@@ -425,7 +429,7 @@ def test_so_is_a_commit_that_others_have_built_upon_before_it_was_repeated(own, 
     cutter.cuts, cutter.meanwhile = 1, others_go_on
     change(Store(cutter.url, 0.8, EXPIRY), game, DealEnded(deal_result(1)))
     assert own.load(game.id).version == 17
-    assert own.results(game.id) == (deal_result(1),)
+    assert own.results(game.id, 0, 10) == (deal_result(1),)
     assert [entry.number for entry in own.events(game.id, 0, 100)] == list(range(1, 18))
 
 
@@ -452,8 +456,8 @@ def assert_everything_is_refused_soon(store: Store, game: Game) -> None:
         lambda: change(store, game),
         lambda: create(store),
         lambda: store.events(game.id, 0, 10),
-        lambda: store.results(game.id),
-        lambda: store.open_tables(10),
+        lambda: store.results(game.id, 0, 10),
+        lambda: store.open_tables(10, None, LATER),
     ):
         began = time.monotonic()
         with pytest.raises(StoreUnavailable):
@@ -633,14 +637,14 @@ def ids(games: tuple[Game, ...]) -> list[str]:
 def all_pages(store: Store, limit: int) -> list[list[str]]:
     pages, cursor = [], None
     while True:
-        games, cursor = store.open_tables(limit, cursor)
+        games, cursor = store.open_tables(limit, cursor, LATER)
         pages.append(ids(games))
         if cursor is None:
             return pages
 
 
 def test_without_tables_the_list_is_empty(own):
-    assert own.open_tables(5) == ((), None)
+    assert own.open_tables(5, None, LATER) == ((), None)
 
 
 def test_open_tables_are_listed_in_pages_the_newest_first(own):
@@ -659,13 +663,13 @@ def test_tables_made_in_the_same_millisecond_are_all_listed_once(own):
 
 def test_the_cursor_stays_good_when_tables_come_and_go(own):
     tables = [create(own, created_at=NOW + number) for number in range(6)]
-    _, cursor = own.open_tables(2)
+    _, cursor = own.open_tables(2, None, LATER)
     create(own, created_at=NOW + 100)
     start(own, tables[4])  # the one that the cursor was made of
     start(own, tables[3])
-    games, cursor = own.open_tables(2, cursor)
+    games, cursor = own.open_tables(2, cursor, LATER)
     assert ids(games) == [tables[2].id, tables[1].id]
-    games, cursor = own.open_tables(2, cursor)
+    games, cursor = own.open_tables(2, cursor, LATER)
     assert (ids(games), cursor) == ([tables[0].id], None)
 
 
@@ -674,7 +678,7 @@ def test_the_cursor_stays_good_when_tables_come_and_go(own):
 )
 def test_what_is_no_cursor_is_refused(own, cursor):
     with pytest.raises(BadCursor):
-        own.open_tables(5, cursor)
+        own.open_tables(5, cursor, LATER)
 
 
 def test_private_full_and_running_tables_are_not_listed(own):
@@ -682,19 +686,19 @@ def test_private_full_and_running_tables_are_not_listed(own):
     start(own, create(own))
     start(own, create(own, public=False))
     full = create(own, autostart=False)
-    guest = Seat("Bob", "1" * 64, NOW)
+    guest = Seat("Bob", "1" * 64)
     change(own, full, Joined(1, "Bob"), seats=(*full.seats, guest))
     three = create(own, size=3)
     three = change(own, three, Joined(1, "Bob"), seats=(*three.seats, guest))
-    assert own.open_tables(10) == ((three,), None)
+    assert own.open_tables(10, None, LATER) == ((three,), None)
 
 
 def test_a_table_that_lost_its_guest_is_listed_again(own):
     game = create(own, autostart=False)
-    full = change(own, game, seats=(*game.seats, Seat("Bob", "1" * 64, NOW)))
-    assert own.open_tables(10) == ((), None)
+    full = change(own, game, seats=(*game.seats, Seat("Bob", "1" * 64)))
+    assert own.open_tables(10, None, LATER) == ((), None)
     again = change(own, full, seats=game.seats)
-    assert own.open_tables(10) == ((again,), None)
+    assert own.open_tables(10, None, LATER) == ((again,), None)
 
 
 def entry(game: Game) -> str:
@@ -708,24 +712,24 @@ def test_entries_of_games_that_began_or_are_gone_are_passed_over_and_removed(ser
         raw.zadd("rummy:open", {entry(started): 0})  # as if the process had died before removing it
         raw.delete(key(gone, "game"))
         assert raw.zcard("rummy:open") == 3
-        assert own.open_tables(2) == ((waiting,), None)
+        assert own.open_tables(2, None, LATER) == ((waiting,), None)
         assert raw.zrange("rummy:open", 0, -1) == [entry(waiting).encode()]
 
 
 def test_the_entry_of_a_table_that_is_just_being_made_is_left_alone(server, own):
-    coming = table(created_at=int(time.time() * 1000))
+    coming = table(created_at=LATER)
     with redis.Redis.from_url(server.url) as raw:
         raw.zadd("rummy:open", {entry(coming): 0})
-        assert own.open_tables(5) == ((), None)
+        assert own.open_tables(5, None, LATER) == ((), None)
         own.commit(coming, log(coming, Joined(0, "Ada")))
-        assert own.open_tables(5) == ((coming,), None)
+        assert own.open_tables(5, None, LATER) == ((coming,), None)
 
 
 def test_a_record_of_another_version_of_the_service_does_not_spoil_the_list(server, own):
     other, game = create(own), create(own)
     with redis.Redis.from_url(server.url) as raw:
         raw.hset(key(other, "game"), "record", b'{"format":999}')
-        assert own.open_tables(5) == ((game,), None)
+        assert own.open_tables(5, None, LATER) == ((game,), None)
         assert raw.zcard("rummy:open") == 2
 
 
@@ -733,9 +737,9 @@ def test_a_page_is_full_however_many_entries_before_it_are_stale(server, own):
     old = [create(own, created_at=NOW - 100 + number) for number in range(5)]
     with redis.Redis.from_url(server.url) as raw:
         raw.zadd("rummy:open", {entry(table()): 0 for _ in range(500)})
-        games, cursor = own.open_tables(3)
+        games, cursor = own.open_tables(3, None, LATER)
         assert ids(games) == [old[4].id, old[3].id, old[2].id]
-        assert ids(own.open_tables(3, cursor)[0]) == [old[1].id, old[0].id]
+        assert ids(own.open_tables(3, cursor, LATER)[0]) == [old[1].id, old[0].id]
         assert raw.zcard("rummy:open") == 5
 
 
@@ -748,10 +752,10 @@ def test_the_index_forgets_tables_that_nobody_ever_lists(server, own):
 
 def test_a_lost_race_does_not_take_a_table_out_of_the_list(own):
     game = create(own, size=3)
-    joined = change(own, game, seats=(*game.seats, Seat("Bob", "1" * 64, NOW)))
+    joined = change(own, game, seats=(*game.seats, Seat("Bob", "1" * 64)))
     with pytest.raises(LostRace):
         start(own, game)
-    assert own.open_tables(5) == ((joined,), None)
+    assert own.open_tables(5, None, LATER) == ((joined,), None)
 
 
 # ------------------------------------------------------------------------------------- cluster
@@ -816,5 +820,5 @@ def test_a_commit_keeps_to_the_rules_of_a_cluster(cluster_url):
     game = start(store, tables[1])
     game = change(store, game, DealEnded(deal_result(1)))
     assert store.load(game.id) == game
-    assert store.results(game.id) == (deal_result(1),)
+    assert store.results(game.id, 0, 10) == (deal_result(1),)
     assert all_pages(store, 5) == [[tables[2].id, tables[0].id]]

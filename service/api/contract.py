@@ -51,8 +51,8 @@ counts only if the game is still at that version. To wait for others, ask `getGa
 ## Refusals
 A refusal is `application/problem+json`, changes nothing, and has a stable `code` for programs, a
 `detail` for people and, where the rules stand in the way, their clause as `rule`. Each operation
-lists its codes by status. 503 can be tried again after the seconds in `Retry-After`. Fields and
-query parameters that are not documented are refused, not ignored.
+lists its codes by status. 503 can be tried again after the seconds in `Retry-After`. Fields of
+bodies and, under `/v1`, query parameters that are not documented are refused, not ignored.
 """
 
 _NAMED: dict[str, Schema] = {

@@ -17,7 +17,7 @@ from service.api.http import (
 )
 from service.game import Game
 from service.rummy.model import Move
-from service.tables import NewTable, Outcome
+from service.tables import NewTable, Outcome, SeatTaken
 from service.views import (
     Changed,
     EventList,
@@ -27,6 +27,8 @@ from service.views import (
     Score,
     Seated,
     TableList,
+    changes_with_time,
+    event_page,
     game_view,
     log_entries,
     move_list,
@@ -151,17 +153,13 @@ def create(wanted: NewTable) -> Response:
     errors.UnreadableRecord,
 )
 @games.doc(operationId="listGames", security=_ANYBODY)
-def list_games(query: dict[str, object]) -> Response:
+def list_games(wish: schemas.ListWish) -> Response:
     """List open tables, or one's own game
 
     Public tables that wait for players, the newest first. With `mine` and a seat token: the game
     that the token has a seat in.
     """
-    if "mine" in query:
-        return _own_games()
-    found, following = tables().open_tables(int(str(query["limit"])), _text(query.get("cursor")))
-    views = tuple(table_view(game, tables().expires_at(game)) for game in found)
-    return answer(TableList(views, following))
+    return _own_games() if wish.mine else _open_tables(wish)
 
 
 @games.route("/<game_id>", methods=["GET"], parameters=[_GAME])
@@ -176,7 +174,7 @@ def look(game_id: str) -> Response:
     everybody may see it. The ETag is the version.
     """
     game, seat = tables().look(game_id, token())
-    if caller_has(game.version) and not _depends_on_time(game):
+    if caller_has(game.version) and not changes_with_time(game):
         return Response(status=304, headers=_caching(game))
     return answer(_view(game, seat), headers=_caching(game))
 
@@ -225,16 +223,19 @@ def start(_: dict[str, object], game_id: str) -> Response:
 
 
 @games.route("/<game_id>/score", methods=["GET"], parameters=[_GAME])
+@games.arguments(schemas.ScoreQuery(), location="query")
 @games.response(200, "Score", description="The score.")
 @games.refuses(errors.BadToken, errors.NotYourSeat, *_OF_GAME)
 @games.doc(operationId="getScore", security=_ANYBODY)
-def score(game_id: str) -> Response:
+def score(wish: schemas.PageWish, game_id: str) -> Response:
     """Read the score
 
-    The totals, and each finished deal with every hand counted.
+    The totals, and each finished deal with every hand counted. To go on, ask again with `after` as
+    the number of the last deal here.
     """
     game, _ = tables().look(game_id, token())
-    return answer(score_view(game, tables().results(game_id)))
+    results = tables().results(game_id, wish.after, wish.limit + 1)
+    return answer(score_view(game, results, wish.limit))
 
 
 @games.route("/<game_id>/events", methods=["GET"], parameters=[_GAME])
@@ -242,17 +243,15 @@ def score(game_id: str) -> Response:
 @games.response(200, "EventList", description="A page of the log.")
 @games.refuses(errors.BadToken, errors.NotYourSeat, *_OF_GAME)
 @games.doc(operationId="getEvents", security=_ANYBODY)
-def events(query: dict[str, int], game_id: str) -> Response:
+def events(wish: schemas.PageWish, game_id: str) -> Response:
     """Read the log
 
     What happened, in order, without gaps; with a seat token, with what that seat may know. To go
     on, ask again with `after` as the `last` of this page.
     """
     game, seat = tables().look(game_id, token())
-    logged = tables().events(game_id, query["after"], query["limit"])
-    last = logged[-1].number if logged else query["after"]
-    page = log_entries(game, logged, seat)
-    return answer(EventList(page, last, last < game.events, game.status))
+    logged = tables().events(game_id, wish.after, wish.limit + 1)
+    return answer(event_page(game, logged, seat, wish.after, wish.limit))
 
 
 # -------------------------------------------------------------------------------------- moves
@@ -429,12 +428,18 @@ def _changed(outcome: Outcome) -> Response:
     )
 
 
-def _seated(outcome: Outcome) -> Response:
+def _seated(outcome: SeatTaken) -> Response:
     game, seat = outcome.game, outcome.seat
     entries = log_entries(game, outcome.logged, seat)
-    body = Seated(seat, outcome.token or "", game.version, _view(game, seat), entries)
+    body = Seated(seat, outcome.token, game.version, _view(game, seat), entries)
     headers = {"ETag": etag(game.version), "Location": f"{request.script_root}/v1/games/{game.id}"}
     return answer(body, 201, headers)
+
+
+def _open_tables(wish: schemas.ListWish) -> Response:
+    found, following = tables().open_tables(wish.limit, wish.cursor)
+    views = tuple(table_view(game, tables().expires_at(game)) for game in found)
+    return answer(TableList(views, following))
 
 
 def _own_games() -> Response:
@@ -452,16 +457,6 @@ def _caching(game: Game) -> dict[str, str]:
         "Cache-Control": "private, no-cache",
         "Vary": "Authorization",
     }
-
-
-def _depends_on_time(game: Game) -> bool:
-    """Whether the view changes with the clock alone: a timed call closes without a new version."""
-    deal = game.match.deal if game.match else None
-    return bool(deal and deal.window and deal.window.closes is not None)
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 ANSWERS = (Seated, Changed, GameView, TableList, GameList, EventList, MoveList, Score)

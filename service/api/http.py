@@ -48,8 +48,8 @@ class Parser(FlaskParser):
             return {}
         if req.mimetype != "application/json":
             raise UnsupportedMediaType(
-                f"The body is sent as {req.mimetype or 'no type'}; send Content-Type: "
-                "application/json."
+                f"The body comes {f'as {req.mimetype}' if req.mimetype else 'without a type'}; "
+                "send Content-Type: application/json."
             )
         try:
             return _decode(body)
@@ -128,7 +128,7 @@ def tables() -> Tables:
 def answer(
     body: msgspec.Struct, status: int = 200, headers: dict[str, str] | None = None
 ) -> Response:
-    """The structure as JSON. Answers differ by seat and time, so nobody may keep them."""
+    """The structure as JSON. Most differ by seat and time: unless said, nobody may keep them."""
     response = Response(_encode(body), status, headers, mimetype="application/json")
     response.headers.setdefault("Cache-Control", "no-store")
     return response
@@ -186,6 +186,8 @@ def _body(req: Request) -> bytes:
         raise
     except Exception as error:  # the server's own, of bytes that are not quite HTTP
         raise BadRequest("The body does not come as HTTP sends bodies.") from error
+    if req.content_length is not None and len(body) < req.content_length:
+        raise BadRequest("The body ends before the length that was announced.")
     # A body sent in chunks has no length beforehand, and werkzeug stops reading at the limit.
     limit = req.max_content_length
     if req.content_length is None and limit is not None and len(body) >= limit:

@@ -9,8 +9,7 @@ from msgspec import Meta, Struct
 from werkzeug.exceptions import HTTPException
 
 from service import errors
-from service.errors import Param, RummyError
-from service.rummy.rules import OptionValue
+from service.errors import FieldProblem, OptionProblem, Param, RummyError
 
 MIMETYPE = "application/problem+json"
 
@@ -61,22 +60,6 @@ _HEADERS = {
 """The headers that come with a refusal, for the contract."""
 
 _log = logging.getLogger(__name__)
-
-
-class FieldProblem(Struct, frozen=True):
-    """What is wrong with one field of the request."""
-
-    field: Annotated[str, Meta(description="The field's path, such as `cards.2`.")]
-    reason: Annotated[str, Meta(description="For people.")]
-
-
-class OptionProblem(Struct, frozen=True):
-    """Why an option was refused."""
-
-    option: str
-    value: Annotated[OptionValue, Meta(description="What was asked for.")]
-    reason: Annotated[str, Meta(description="For people.")]
-    rule: Annotated[str, Meta(description="The clause that stands in the way.")]
 
 
 class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -154,14 +137,8 @@ def _refusal(error: RummyError) -> Response:
         code=error.code,
         rule=error.rule,
         params=dict(error.params),
-        fields=tuple(
-            FieldProblem(item.field, item.reason)
-            for item in (error.fields if isinstance(error, errors.InvalidRequest) else ())
-        ),
-        options=tuple(
-            OptionProblem(item.option, item.value, item.reason, item.rule)
-            for item in (error.problems if isinstance(error, errors.OptionsRefused) else ())
-        ),
+        fields=error.fields if isinstance(error, errors.InvalidRequest) else (),
+        options=error.problems if isinstance(error, errors.OptionsRefused) else (),
     )
     headers = {}
     if isinstance(error, errors.Unavailable):

@@ -7,13 +7,20 @@ import re
 from typing import Any, ClassVar
 
 import msgspec
-from marshmallow import RAISE, Schema, ValidationError, fields, post_load, validate
+from marshmallow import (
+    RAISE,
+    Schema,
+    ValidationError,
+    fields,
+    post_load,
+    validate,
+)
 
 from service.errors import BadCard
 from service.rummy.cards import Card, parse_card
 from service.rummy.model import Call, Discard, Draw, LayMeld, LayOff, Move, Play, Swap
 from service.rummy.rules import OPTIONS, PRESETS, Option
-from service.tables import MOST_NAME_CHARACTERS, NewTable
+from service.tables import MOST_NAME_CHARACTERS, NewTable, PracticeWish
 
 MOST_CARDS = 30
 """More cards than any hand can have."""
@@ -21,6 +28,11 @@ MOST_CARDS = 30
 _DIGITS = re.compile("[0-9]{1,16}")
 _MOST_CARDS_IN_PACK = 112
 _MOST_TEXT = 200
+_NAME_LENGTH = validate.Length(
+    1, _MOST_TEXT, error=f"Must have 1 to {MOST_NAME_CHARACTERS} characters."
+)
+"""Of the text as it is sent; once composed it is held against the stricter limit."""
+
 _MOST_MELD = 1000
 _FEWEST_SEATS = min(preset.players[0] for preset in PRESETS.values())
 _MOST_SEATS = max(preset.players[1] for preset in PRESETS.values())
@@ -121,7 +133,7 @@ def options_schema() -> dict[str, Any]:
         "title": "Options",
         "description": (
             "House rules, agreed before the cards are dealt. What is left out is as the variant "
-            "has it. GET /variants tells the defaults."
+            "has it. GET /v1/variants tells the defaults."
         ),
         "additionalProperties": False,
         "properties": {option.name: option_schema(option) for option in OPTIONS.values()},
@@ -173,6 +185,10 @@ class PracticeRequest(RequestSchema):
         metadata={"description": "The seat that deals first; left out, it is drawn by lot."},
     )
 
+    @post_load
+    def make(self, data: dict[str, Any], **_: Any) -> PracticeWish:
+        return PracticeWish(**data)
+
 
 class NewTableRequest(RequestSchema):
     """A table to make."""
@@ -184,7 +200,7 @@ class NewTableRequest(RequestSchema):
     )
     name = fields.String(
         required=True,
-        validate=validate.Length(1, _MOST_TEXT),
+        validate=_NAME_LENGTH,
         metadata={
             "description": f"The name of the maker, up to {MOST_NAME_CHARACTERS} characters.",
             "examples": ["Anna"],
@@ -214,15 +230,7 @@ class NewTableRequest(RequestSchema):
 
     @post_load
     def make(self, data: dict[str, Any], **_: Any) -> NewTable:
-        practice = data.pop("practice")
-        known = practice or {}
-        return NewTable(
-            **data,
-            practice=practice is not None,
-            practice_seed=known.get("seed"),
-            practice_order=known.get("order"),
-            practice_dealer=known.get("dealer"),
-        )
+        return NewTable(**data)
 
 
 class JoinRequest(RequestSchema):
@@ -230,7 +238,7 @@ class JoinRequest(RequestSchema):
 
     name = fields.String(
         required=True,
-        validate=validate.Length(1, _MOST_TEXT),
+        validate=_NAME_LENGTH,
         metadata={
             "description": f"Up to {MOST_NAME_CHARACTERS} characters.",
             "examples": ["Bo"],
@@ -280,6 +288,18 @@ def _meld() -> Number:
     )
 
 
+def _expected() -> CardField:
+    return CardField(
+        allow_none=True,
+        load_default=None,
+        metadata={
+            "description": (
+                "The upcard as the caller knows it: if it is another one now, nothing happens."
+            )
+        },
+    )
+
+
 class DrawRequest(RequestSchema):
     """Where to draw from."""
 
@@ -290,13 +310,7 @@ class DrawRequest(RequestSchema):
         validate=validate.OneOf(("stock", "discard")),
         metadata={"description": "The top of the stock, or the upcard."},
     )
-    card = CardField(
-        allow_none=True,
-        load_default=None,
-        metadata={
-            "description": "The upcard as the caller knows it: if it is another one now, refuse."
-        },
-    )
+    card = _expected()
 
     @post_load
     def make(self, data: dict[str, Any], **_: Any) -> Move:
@@ -357,10 +371,11 @@ class RummyRequest(RequestSchema):
     move = _move("rummy")
     meld = _meld()
     jokers = _jokers()
+    card = _expected()
 
     @post_load
     def make(self, data: dict[str, Any], **_: Any) -> Move:
-        return Call(data["meld"], data["jokers"])
+        return Call(data["meld"], data["jokers"], data["card"])
 
 
 class MeldPlay(MeldRequest):
@@ -429,6 +444,21 @@ class TurnRequest(RequestSchema):
         return Turn(**data)
 
 
+class ListWish(msgspec.Struct, frozen=True):
+    """Which games somebody asks for: a page of open tables, or the own game."""
+
+    limit: int
+    cursor: str | None
+    mine: bool
+
+
+class PageWish(msgspec.Struct, frozen=True):
+    """Which part of a log, or of the finished deals, somebody asks for."""
+
+    after: int
+    limit: int
+
+
 class GamesQuery(RequestSchema):
     """Which page of the open tables."""
 
@@ -438,11 +468,31 @@ class GamesQuery(RequestSchema):
         metadata={"description": "The `next` of the page before."},
     )
     mine = fields.String(
-        validate=validate.OneOf(("", "true")),
+        validate=validate.OneOf(("", "true"), error="Write `mine` or `mine=true`."),
         metadata={
             "description": "Instead of open tables, the game that the token sent has a seat in."
         },
     )
+
+    @post_load
+    def make(self, data: dict[str, Any], **_: Any) -> ListWish:
+        return ListWish(data["limit"], data.get("cursor"), "mine" in data)
+
+
+class ScoreQuery(RequestSchema):
+    """Which of the finished deals."""
+
+    after = QueryNumber(
+        0,
+        2**53,
+        load_default=0,
+        metadata={"description": "The number of the last deal known; 0: from the first."},
+    )
+    limit = QueryNumber(1, 500, load_default=100, metadata={"description": "Deals on a page."})
+
+    @post_load
+    def make(self, data: dict[str, Any], **_: Any) -> PageWish:
+        return PageWish(**data)
 
 
 class EventsQuery(RequestSchema):
@@ -455,3 +505,7 @@ class EventsQuery(RequestSchema):
         metadata={"description": "The id of the last event known; 0: from the beginning."},
     )
     limit = QueryNumber(1, 500, load_default=100, metadata={"description": "Events on a page."})
+
+    @post_load
+    def make(self, data: dict[str, Any], **_: Any) -> PageWish:
+        return PageWish(**data)

@@ -4,13 +4,15 @@ from flask import Response
 
 from service import errors
 from service.api.http import Blueprint, answer, refuse_unread_query
-from service.rummy.rules import preset_of
 from service.views import VariantList, VariantView, variant_view, variant_views
 
 variants = Blueprint(
     "variants", __name__, url_prefix="/v1/variants", description="The rule texts and their options."
 )
 variants.before_request(refuse_unread_query)
+
+_LASTING = {"Cache-Control": "public, max-age=300"}
+"""Variants change with the service alone."""
 
 _VARIANT = {
     "in": "path",
@@ -31,7 +33,7 @@ def list_variants() -> Response:
 
     Every preset with all its options: their values, defaults by number of players, and clauses.
     """
-    return answer(variant_views())
+    return answer(variant_views(), headers=_LASTING)
 
 
 @variants.route("/<variant_id>", methods=["GET"], parameters=[_VARIANT])
@@ -43,7 +45,7 @@ def get_variant(variant_id: str) -> Response:
 
     Its options with their values, defaults by number of players, and clauses.
     """
-    return answer(variant_view(preset_of(variant_id)))
+    return answer(variant_view(variant_id), headers=_LASTING)
 
 
 ANSWERS = (VariantList, VariantView)

@@ -31,6 +31,7 @@ from service.errors import (
     NotYourTurn,
     NoUpcard,
     OwnDiscard,
+    Refused,
     TurnUnfinished,
     UpcardChanged,
     UpcardReturned,
@@ -129,22 +130,28 @@ def apply_turn(
     """The rest of a turn: the plays in order, then the discard; all of it or nothing.
 
     Raises as `apply` does; TurnUnfinished where no `discard` is named though cards are left, and
-    NotInHand where something is left to do after the hand is empty.
+    NotInHand where something is left to do after the hand is empty. The place of a play that is
+    refused, from 0, is in the refusal's `params["play"]`.
     """
-    guard_turn(guard_running(match), seat)
-    guard_drawn(guard_running(match))
+    deal = guard_running(match)
+    guard_turn(deal, seat)
+    guard_drawn(deal)
     moves: tuple[Move, ...] = (*plays, *((Discard(discard),) if discard is not None else ()))
-    number = guard_running(match).number
     events: tuple[Event, ...] = ()
     over = False
-    for move in moves:
+    for place, move in enumerate(moves):
         if over:
             raise NotInHand(
                 "The plays before empty your hand, which ends the deal.", rule="common.8"
             )
-        match, happened = apply(match, seat, move, now)
+        try:
+            match, happened = apply(match, seat, move, now)
+        except Refused as refusal:
+            if place < len(plays):
+                refusal.params["play"] = place
+            raise
         events += happened
-        over = match.deal is None or match.deal.number != number
+        over = match.deal is None or match.deal.number != deal.number
     if discard is None and not over:
         raise TurnUnfinished(
             "Name the card to discard; only a turn that empties the hand ends without.",
@@ -154,7 +161,7 @@ def apply_turn(
 
 
 # --------------------------------------------------------------------------------- guards
-# Each raises or lets pass. legal.py asks the same ones.
+# Each raises or lets pass; legal.py asks the same ones.
 
 
 def guard_running(match: Match) -> Deal:
@@ -188,7 +195,9 @@ def guard_not_drawn(deal: Deal) -> None:
 def guard_call_settled(deal: Deal, rules: Rules, now: int) -> None:
     """No timed call is open that the draw would have to wait for (call-rummy.5)."""
     window = deal.window
-    if window and window.closes is not None and now < window.closes and callable_on(deal, rules):
+    if window is None or window.closes is None or not window.is_open(now):
+        return
+    if callable_on(deal, rules):
         seconds = -(-(window.closes - now) // 1000)
         raise CallPending(
             f"{deal.upcard} fits a meld and may still be called for {seconds} s; draw after that.",
@@ -207,23 +216,29 @@ def guard_stock(deal: Deal, rules: Rules) -> None:
     )
 
 
-def guard_upcard(deal: Deal, expected: Card | None) -> Card:
-    """The upcard, which is the `expected` one if any is."""
-    if deal.upcard is None:
-        raise NoUpcard("There is no upcard to take; draw from the stock.", rule="common.3")
+def guard_expected(deal: Deal, expected: Card | None) -> None:
+    """The upcard is the one that the player expects, if any."""
     if expected is not None and expected != deal.upcard:
         raise UpcardChanged(
-            f"The upcard is {deal.upcard} now, not {expected}.",
+            f"The upcard is {deal.upcard} now, not {expected}."
+            if deal.upcard
+            else f"There is no upcard now; {expected} is gone.",
             rule="common.3",
             upcard=deal.upcard,
             expected=expected,
         )
+
+
+def guard_upcard(deal: Deal) -> Card:
+    """The upcard, which can be taken."""
+    if deal.upcard is None:
+        raise NoUpcard("There is no upcard to take; draw from the stock.", rule="common.3")
     return deal.upcard
 
 
 def guard_may_meld(deal: Deal, rules: Rules) -> None:
     """A new meld may be laid at this point of the turn."""
-    if rules.melds_per_turn == "one" and deal.new_melds:
+    if melds_left(deal, rules) == 0:
         raise MeldLimit("One new meld a turn.", rule=rules.clause("melds_per_turn"), limit=1)
     if rules.order == "melds_first" and deal.laid_off:
         raise MeldsFirst(
@@ -232,11 +247,15 @@ def guard_may_meld(deal: Deal, rules: Rules) -> None:
         )
 
 
+def guard_layoffs(rules: Rules) -> None:
+    """Cards may be laid off at this table."""
+    if rules.layoffs == "none":
+        raise NoLayoffs("Nothing is laid off at this table.", rule="common.7")
+
+
 def guard_may_lay_off(deal: Deal, rules: Rules, meld: Meld) -> None:
     """The player may lay off on that meld."""
-    if rules.layoffs == "none":
-        raise NoLayoffs("Nothing is laid off at this table.", rule=rules.clause("layoffs"))
-    if rules.layoffs == "own" and meld.owner != deal.turn:
+    if not _in_reach(meld, deal.turn, rules):
         raise NotYourMeld(
             f"Meld {meld.id} lies in front of seat {meld.owner}; lay off on your own melds only.",
             rule=rules.clause("layoffs"),
@@ -288,17 +307,12 @@ def guard_finishable(
     )
 
 
-def always_finishable(deal: Deal, rules: Rules) -> bool:
-    """Whether guard_finishable lets every play of this turn pass."""
-    return deal.taken is None and not rules.final_discard
-
-
-def guard_may_call(deal: Deal, rules: Rules, seat: int, now: int) -> None:
-    """That seat may call the upcard now (call-rummy.5)."""
+def guard_may_call(deal: Deal, rules: Rules, seat: int, now: int) -> CallWindow:
+    """The open call, which that seat may make (call-rummy.5)."""
     if rules.call == "off":
-        raise NoCalls("Nothing is called at this table.", rule=rules.clause("call"))
+        raise NoCalls("Nothing is called at this table.", rule="call-rummy.5")
     window = deal.window
-    if window is None or (window.closes is not None and now >= window.closes):
+    if window is None or not window.is_open(now):
         raise CallClosed(
             "Only a card that a player has just discarded may be called, and only until the next "
             "draw or until the time is up.",
@@ -306,16 +320,26 @@ def guard_may_call(deal: Deal, rules: Rules, seat: int, now: int) -> None:
         )
     if window.seat == seat:
         raise OwnDiscard("You discarded that card yourself.", rule="call-rummy.5")
+    return window
+
+
+# ------------------------------------------------------------------------- questions of others
+
+
+def always_finishable(deal: Deal, rules: Rules) -> bool:
+    """Whether guard_finishable lets every play of this turn pass."""
+    return deal.taken is None and not rules.final_discard
+
+
+def melds_left(deal: Deal, rules: Rules) -> int | None:
+    """New melds that the limit still allows this turn; None: any number."""
+    return None if rules.melds_per_turn == "unlimited" else 1 - deal.new_melds
 
 
 def callable_on(deal: Deal, rules: Rules) -> tuple[Meld, ...]:
     """The melds that the upcard fits directly, whoever laid them."""
     card = deal.upcard
-    return tuple(
-        meld
-        for meld in deal.melds
-        if (faces := melds.open_faces(meld, rules)) and (card == JOKER or card in faces)
-    )
+    return tuple(meld for meld in deal.melds if card and melds.faces_for(card, meld, rules))
 
 
 # --------------------------------------------------------------------------------- the moves
@@ -325,7 +349,10 @@ def _draw(match: Match, deal: Deal, move: Draw, now: int) -> Change:
     guard_not_drawn(deal)
     guard_call_settled(deal, match.rules, now)
     if move.source == "discard":
-        return _take_upcard(match, deal, guard_upcard(deal, move.card))
+        upcard = guard_upcard(deal)
+        guard_expected(deal, move.card)
+        return _take_upcard(match, deal, upcard)
+    guard_expected(deal, move.card)
     guard_stock(deal, match.rules)
     if not deal.stock and _turnovers_used_up(deal, match.rules):
         match, ended = _block(match, deal, "turnovers_used_up")
@@ -380,15 +407,15 @@ def _lay_meld(match: Match, deal: Deal, move: LayMeld) -> Change:
 
 def _lay_off(match: Match, deal: Deal, move: LayOff) -> Change:
     seat, rules = deal.turn, match.rules
+    guard_layoffs(rules)
     hand = _taken_from_hand(deal, move.cards)
-    meld = _meld_of(deal, move.meld)
-    guard_may_lay_off(deal, rules, meld)
-    shape = melds.extended(meld, move.cards, move.jokers, rules)
-    jokers = melds.added_jokers(meld, shape)
-    meld = replace(meld, faces=shape.faces, jokers=shape.jokers)
+    before = _meld_of(deal, move.meld)
+    guard_may_lay_off(deal, rules, before)
+    meld = melds.extended(before, move.cards, move.jokers, rules)
     table = _with_meld(deal, meld)
     guard_finishable(hand, table, deal, rules)
     deal = replace(_with_hand(deal, hand), melds=table, laid_off=True)
+    jokers = melds.added_jokers(before, meld)
     event = LaidOff(seat, meld.id, in_order(move.cards), jokers, meld.faces)
     return _after_play(match, deal, event, "layoff")
 
@@ -397,18 +424,17 @@ def _swap(match: Match, deal: Deal, move: Swap) -> Change:
     seat, rules = deal.turn, match.rules
     guard_may_swap(rules)
     hand = _taken_from_hand(deal, (move.card,))
-    meld = _meld_of(deal, move.meld)
-    shape = melds.swapped(meld, move.card)
-    if shape is None:
+    meld = melds.swapped(_meld_of(deal, move.meld), move.card)
+    if meld is None:
         raise NoJokerThere(
-            f"No joker in meld {meld.id} stands for {move.card}.",
+            f"No joker in meld {move.meld} stands for {move.card}.",
             rule="jokers.3",
-            meld=meld.id,
+            meld=move.meld,
             card=move.card,
         )
     deal = replace(
         _with_hand(deal, (*hand, JOKER)),
-        melds=_with_meld(deal, replace(meld, jokers=shape.jokers)),
+        melds=_with_meld(deal, meld),
         # That joker may be discarded (jokers.3), and nobody can tell two jokers apart (common.14).
         taken=None if deal.taken == JOKER else deal.taken,
     )
@@ -442,14 +468,14 @@ def _discard(match: Match, deal: Deal, move: Discard, now: int) -> Change:
 
 def _call(match: Match, deal: Deal, seat: int, move: Call, now: int) -> Change:
     rules = match.rules
-    guard_may_call(deal, rules, seat, now)
-    card, discarder = deal.pile[-1], deal.window.seat if deal.window else seat
-    meld = _meld_of(deal, move.meld)
-    shape = melds.extended(meld, (card,), move.jokers, rules)
-    jokers = melds.added_jokers(meld, shape)
-    meld = replace(meld, faces=shape.faces, jokers=shape.jokers)
+    window = guard_may_call(deal, rules, seat, now)
+    guard_expected(deal, move.card)
+    card = deal.pile[-1]
+    before = _meld_of(deal, move.meld)
+    meld = melds.extended(before, (card,), move.jokers, rules)
+    jokers = melds.added_jokers(before, meld)
     deal = replace(deal, melds=_with_meld(deal, meld), pile=deal.pile[:-1], window=None)
-    events: tuple[Event, ...] = (Called(seat, discarder, meld.id, card, jokers, meld.faces),)
+    events: tuple[Event, ...] = (Called(seat, window.seat, meld.id, card, jokers, meld.faces),)
     if not deal.stock and not deal.pile:
         match, ended = _block(match, deal, "nothing_to_draw")
         return match, events + ended
@@ -613,7 +639,9 @@ def _taken_from_hand(deal: Deal, cards: Sequence[Card]) -> tuple[Card, ...]:
     lacking = Counter(cards) - Counter(hand)
     if lacking:
         missing = in_order(lacking.elements())
-        raise NotInHand(f"{' '.join(missing)} is not in your hand.", rule="common.3", cards=missing)
+        verb = "is" if len(missing) == 1 else "are"
+        detail = f"{' '.join(missing)} {verb} not in your hand."
+        raise NotInHand(detail, rule="common.3", cards=missing)
     return without(hand, cards)
 
 
@@ -643,9 +671,13 @@ def _can_play(card: Card, table: Sequence[Meld], seat: int, rules: Rules) -> boo
     It can be laid off where that may empty the hand; a natural card can be swapped for a joker,
     which may then be discarded.
     """
-    for meld in table:
-        fits = melds.open_faces(meld, rules)
-        mine = rules.layoffs == "any" or (rules.layoffs == "own" and meld.owner == seat)
-        if mine and not rules.final_discard and (card in fits or (card == JOKER and fits)):
-            return True
+    if not rules.final_discard and any(
+        _in_reach(meld, seat, rules) and melds.faces_for(card, meld, rules) for meld in table
+    ):
+        return True
     return rules.joker_swap and any(melds.swapped(meld, card) for meld in table)
+
+
+def _in_reach(meld: Meld, seat: int, rules: Rules) -> bool:
+    """Whether the seat may lay off on that meld."""
+    return rules.layoffs == "any" or (rules.layoffs == "own" and meld.owner == seat)

@@ -5,7 +5,7 @@ from typing import ParamSpec
 
 from service.errors import Refused
 from service.rummy import engine, melds
-from service.rummy.cards import JOKER, without
+from service.rummy.cards import JOKER, Card, without
 from service.rummy.model import Call, Deal, Discard, Draw, LayMeld, LayOff, Match, Meld, Move, Swap
 from service.rummy.rules import Rules
 
@@ -32,7 +32,7 @@ def legal_moves(match: Match, seat: int, now: int) -> Iterator[Move]:
         yield from _draws(deal, match.rules, now)
         return
     yield from _discards(deal, match.rules)
-    yield from _accepted(match, _layoffs(deal, match.rules), now)
+    yield from _layoffs(deal, match.rules)
     yield from _swaps(deal, match.rules)
     yield from _melds(deal, match.rules)
 
@@ -63,14 +63,28 @@ def _discards(deal: Deal, rules: Rules) -> Iterator[Discard]:
 
 
 def _layoffs(deal: Deal, rules: Rules) -> Iterator[LayOff]:
-    """The single cards of the hand that fit a meld, as far as the meld goes."""
+    """The single cards of the hand that fit a meld."""
+    if not _passes(engine.guard_layoffs, rules):
+        return
     hand = deal.hands[deal.turn]
+    sure = engine.always_finishable(deal, rules)
     for meld in deal.melds:
+        if not _passes(engine.guard_may_lay_off, deal, rules, meld):
+            continue
         for face in melds.open_faces(meld, rules):
-            if face in hand:
-                yield LayOff(meld.id, (face,))
-            if JOKER in hand:
-                yield LayOff(meld.id, (JOKER,), (face,))
+            for card, named in ((face, ()), (JOKER, (face,))):
+                if card in hand and (sure or _leaves_a_way(deal, rules, meld, card, named)):
+                    yield LayOff(meld.id, (card,), named)
+
+
+def _leaves_a_way(
+    deal: Deal, rules: Rules, meld: Meld, card: Card, named: tuple[Card, ...]
+) -> bool:
+    """Whether the turn can be finished after that layoff."""
+    grown = melds.extended(meld, (card,), named, rules)
+    table = [grown if other is meld else other for other in deal.melds]
+    hand = without(deal.hands[deal.turn], (card,))
+    return _passes(engine.guard_finishable, hand, table, deal, rules)
 
 
 def _swaps(deal: Deal, rules: Rules) -> Iterator[Swap]:
@@ -98,14 +112,6 @@ def _melds(deal: Deal, rules: Rules) -> Iterator[LayMeld]:
             rules,
         ):
             yield LayMeld(shape.cards, shape.named)
-
-
-def _accepted(match: Match, moves: Iterator[Move], now: int) -> Iterator[Move]:
-    """Those of a few moves of the player whose turn it is that the engine accepts."""
-    turn = engine.guard_running(match).turn
-    for move in moves:
-        if _passes(engine.apply, match, turn, move, now):
-            yield move
 
 
 def _passes(guard: Callable[P, object], *args: P.args, **kwargs: P.kwargs) -> bool:

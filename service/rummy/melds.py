@@ -6,6 +6,7 @@ from functools import cache
 from itertools import combinations, combinations_with_replacement, pairwise
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from service.errors import DoesNotFit, JokerMisnamed, JokerUnclear, NotAMeld
 from service.rummy.cards import FACES, JOKER, RANK_OF, RANKS, SUITS, Card, in_order
@@ -65,7 +66,7 @@ def form(cards: Sequence[Card], named: Sequence[Card], rules: Rules) -> Form:
     return found
 
 
-def extended(meld: Meld, cards: Sequence[Card], named: Sequence[Card], rules: Rules) -> Form:
+def extended(meld: Meld, cards: Sequence[Card], named: Sequence[Card], rules: Rules) -> Meld:
     """The meld with `cards` laid off on it, all of them, its own unmoved (common.6, common.7).
 
     `named` as in `form`. Raises DoesNotFit, JokerUnclear, JokerMisnamed.
@@ -81,7 +82,7 @@ def extended(meld: Meld, cards: Sequence[Card], named: Sequence[Card], rules: Ru
         new = [(face, False) for face in natural] + [(face, True) for face in stands_for]
         found = _shape_of(old + new, rules, ace_is_high=_ends_in_ace(meld))
         if found is not None:
-            return found
+            return replace(meld, faces=found.faces, jokers=found.jokers)
     faces = lying + natural + list(stands_for or ())
     raise DoesNotFit(
         f"{_spell(cards)} on {_spell(meld.cards)}: {_why_no_meld(faces, rules)}.",
@@ -91,17 +92,24 @@ def extended(meld: Meld, cards: Sequence[Card], named: Sequence[Card], rules: Ru
     )
 
 
-def added_jokers(meld: Meld, shape: Form) -> tuple[Card, ...]:
-    """What the jokers stand for that `shape` has and `meld`, which it extends, has not."""
-    return in_order((Counter(shape.named) - Counter(meld.named)).elements())
+def faces_for(card: Card, meld: Meld, rules: Rules) -> tuple[Card, ...]:
+    """What `card` could be on the meld now: itself if it fits, a joker any card that fits."""
+    faces = open_faces(meld, rules)
+    if card == JOKER:
+        return faces
+    return (card,) if card in faces else ()
 
 
-def swapped(meld: Meld, card: Card) -> Form | None:
+def added_jokers(before: Meld, meld: Meld) -> tuple[Card, ...]:
+    """What the jokers stand for that lie in `meld` and did not `before`."""
+    return in_order((Counter(meld.named) - Counter(before.named)).elements())
+
+
+def swapped(meld: Meld, card: Card) -> Meld | None:
     """The meld with the natural `card` in place of a joker that stands for it, if there is one."""
     for place in meld.jokers:
         if meld.faces[place] == card:
-            rest = tuple(other for other in meld.jokers if other != place)
-            return Form(meld.kind, meld.faces, rest)
+            return replace(meld, jokers=tuple(other for other in meld.jokers if other != place))
     return None
 
 
@@ -214,9 +222,10 @@ def _stands_for(
     """
     if named:
         if len(named) != jokers or JOKER in named:
+            count = "is 1" if jokers == 1 else f"are {jokers or 'none'}"
             raise JokerMisnamed(
-                f"{_spell(cards)} has {jokers} joker(s); `jokers` names {len(named)}: one natural "
-                "card for each joker, in any order.",
+                f"{_spell(cards)}: `jokers` names {_spell(named)}; it takes one natural card for "
+                f"each joker, and there {count}.",
                 rule="jokers.2",
                 cards=tuple(cards),
                 jokers=tuple(named),
@@ -228,8 +237,8 @@ def _stands_for(
     if len(possible) > 1:
         choices = tuple(" ".join(choice) for choice in possible)
         raise JokerUnclear(
-            f"{_spell(cards)}: a joker could stand for {' or '.join(choices)}; "
-            "say which in `jokers`.",
+            f"{_spell(cards)}: {'the joker' if jokers == 1 else 'the jokers'} could stand for "
+            f"{' or '.join(choices)}; say which in `jokers`.",
             rule="jokers.2",
             cards=tuple(cards),
             choices=choices,
@@ -344,14 +353,14 @@ def _why_no_meld(faces: Sequence[Card], rules: Rules) -> str:
     twice = next((face for face in faces if faces.count(face) > 1), None)
     if twice:
         return f"a run has each card once, and {twice} is there twice"
+    if {"K", "A", "2"} <= ranks and len(ranks) < len(RANKS):
+        return f"{_about_aces(rules)}; a run does not go round the corner"
     ordered = sorted(faces, key=RANK_OF.__getitem__)
     for lower, upper in pairwise(ordered):
         if RANK_OF[upper] - RANK_OF[lower] > 1:
             if lower[0] == "A" and upper[0] in "TJQK":
                 return _about_aces(rules)
             missing = FACES[FACES.index(lower) + 1 : FACES.index(upper)]
-            if lower[0] == "A" and "K" in ranks:
-                return f"{_about_aces(rules)}; a run does not go round the corner"
             verb = "is" if len(missing) == 1 else "are"
             return f"between {lower} and {upper} {' '.join(missing)} {verb} missing"
     return "the jokers can stand for no cards that would make a meld of it"

@@ -55,6 +55,10 @@ class CallWindow(Struct, frozen=True):
     closes: int | None
     """When a timed call ends; None: it is open until the next draw."""
 
+    def is_open(self, now: int) -> bool:
+        """Whether the time is not up."""
+        return self.closes is None or now < self.closes
+
 
 class Deal(Struct, frozen=True):
     """One deal being played."""
@@ -148,7 +152,7 @@ def named_in(faces: tuple[Card, ...], jokers: tuple[int, ...]) -> tuple[Card, ..
 
 
 class Draw(Struct, frozen=True, tag="draw", tag_field="move", omit_defaults=True):
-    """Draw a card. With `card`, only if that is the upcard still."""
+    """Draw a card. With `card`, only if that is the upcard still, wherever it is drawn from."""
 
     source: Annotated[Source, Meta(description="The top of the stock, or the upcard.")] = field(
         name="from"
@@ -191,6 +195,9 @@ class Call(Struct, frozen=True, tag="rummy", tag_field="move", omit_defaults=Tru
 
     meld: MeldId
     jokers: tuple[Card, ...] = ()
+    card: Annotated[Card | None, Meta(description="The card called, as the caller knows it.")] = (
+        None
+    )
 
 
 Play = LayMeld | LayOff | Swap

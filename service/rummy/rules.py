@@ -5,6 +5,8 @@ presets' names.
 """
 
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from functools import lru_cache
 from typing import Literal
 
 from msgspec import Struct, convert
@@ -63,8 +65,13 @@ class Rules(Struct, frozen=True, kw_only=True):
         return len(SUITS) * self.decks
 
     def clause(self, option: str) -> str:
-        """The clause that the named option is about in this table's variant."""
-        return clause(self.variant, option)
+        """The clause that an option's value in force here comes from.
+
+        The variant's own, or for a house rule the one that states such a rule.
+        """
+        if getattr(self, option) == preset_of(self.variant).values.get(option):
+            return clause(self.variant, option)
+        return OPTIONS[option].rule
 
 
 class Option(Struct, frozen=True, kw_only=True):
@@ -81,7 +88,8 @@ class Option(Struct, frozen=True, kw_only=True):
     """What leaving a number out (null) means; empty where null is no value."""
     rule: str
     rules: dict[str, str] = {}
-    """Clauses of the variants that have one of their own; `rule` is for all the others."""
+    """Clauses of the variants that have one of their own. `rule` is for the others, and for a table
+    that plays it as a house rule."""
 
     def problem(self, value: OptionValue) -> str | None:
         """Why `value` can never be this option's value, or None if it can."""
@@ -153,6 +161,7 @@ class Deviation(Struct, frozen=True):
     rule: str
 
 
+@lru_cache(maxsize=1024)  # it is part of every view of a game
 def deviations(rules: Rules) -> tuple[Deviation, ...]:
     """Where these rules differ from their preset for the same number of players and decks.
 
@@ -162,7 +171,7 @@ def deviations(rules: Rules) -> tuple[Deviation, ...]:
     usual = _effective(preset, rules.players, {"decks": rules.decks, "aces": rules.aces})
     usual |= {"decks": preset.decks[rules.players][0], "aces": preset.values["aces"]}
     return tuple(
-        Deviation(option, usual[option], getattr(rules, option), rules.clause(option))
+        Deviation(option, usual[option], getattr(rules, option), clause(preset.id, option))
         for option in OPTIONS
         if option not in _MATCH_END and getattr(rules, option) != usual[option]
     )
@@ -213,16 +222,21 @@ def _value_problems(preset: Preset, players: int, chosen: Choices) -> Iterator[O
         )
     for name, value in chosen.items():
         if name not in OPTIONS:
-            yield OptionProblem(name, value, "there is no such option", "common.1")
+            yield OptionProblem(name, value, f"there is no such option{_hint(name)}", None)
         elif reason := OPTIONS[name].problem(value):
             yield OptionProblem(name, value, reason, clause(preset.id, name))
+
+
+def _hint(name: str) -> str:
+    near = get_close_matches(name, OPTIONS, n=1)
+    return f"; did you mean {near[0]}?" if near else f"; there are {', '.join(OPTIONS)}"
 
 
 def _joint_problems(preset: Preset, rules: Rules, chosen: Choices) -> Iterator[OptionProblem]:
     """What is wrong with the choices together."""
 
     def problem(option: str, reason: str) -> OptionProblem:
-        return OptionProblem(option, getattr(rules, option), reason, rules.clause(option))
+        return OptionProblem(option, getattr(rules, option), reason, clause(preset.id, option))
 
     cards = len(RANKS) * len(SUITS) * rules.decks + rules.jokers
     needed = rules.hand_size * rules.players + rules.upcard + 1
@@ -264,21 +278,8 @@ _LOW_ACE_POINTS = 1
 _HIGH_ACE_POINTS = 11
 _MATCH_END = ("deals", "target")
 
-_PLAYERS = Option(
-    name="players",
-    summary="How many people play.",
-    kind="number",
-    rule="common.1",
-    rules={
-        "straight": "straight.1",
-        "seven-card": "seven-card.1",
-        "parlett": "parlett.1",
-        "call-rummy": "call-rummy.1",
-    },
-)
 
-
-def _turn_rules(straight: str, seven_card: str, parlett: str, call_rummy: str) -> dict[str, str]:
+def _clauses(straight: int, seven_card: int, parlett: int, call_rummy: int) -> dict[str, str]:
     """The clause of each variant, by its number."""
     return {
         "straight": f"straight.{straight}",
@@ -288,7 +289,15 @@ def _turn_rules(straight: str, seven_card: str, parlett: str, call_rummy: str) -
     }
 
 
-_TURNOVER = _turn_rules("5", "4", "4", "4")
+_PLAYERS = Option(
+    name="players",
+    summary="How many people play.",
+    kind="number",
+    rule="common.1",
+    rules=_clauses(1, 1, 1, 1),
+)
+_TURN = _clauses(3, 3, 2, 2)
+_TURNOVER = _clauses(5, 4, 4, 4)
 
 OPTIONS: dict[str, Option] = {
     option.name: option
@@ -328,7 +337,7 @@ OPTIONS: dict[str, Option] = {
             summary="Whether a card is turned up at the deal to start the discard pile.",
             kind="switch",
             rule="straight.2",
-            rules=_turn_rules("2", "2", "1", "1"),
+            rules=_clauses(2, 2, 1, 1),
         ),
         Option(
             name="melds_per_turn",
@@ -336,7 +345,7 @@ OPTIONS: dict[str, Option] = {
             kind="choice",
             choices=("one", "unlimited"),
             rule="straight.3",
-            rules=_turn_rules("3", "3", "2", "2"),
+            rules=_TURN,
         ),
         Option(
             name="order",
@@ -344,29 +353,33 @@ OPTIONS: dict[str, Option] = {
             kind="choice",
             choices=("melds_first", "free"),
             rule="straight.3",
-            rules=_turn_rules("3", "3", "2", "2"),
+            rules=_TURN,
         ),
         Option(
             name="layoffs",
             summary="Whose melds a player may lay off on.",
             kind="choice",
             choices=("any", "own", "none"),
-            rule="straight.3",
-            rules=_turn_rules("3", "3", "2", "2"),
+            rule="seven-card.3",
+            rules=_TURN,
         ),
         Option(
             name="final_discard",
             summary="Whether the last card must be discarded to go out.",
             kind="switch",
             rule="common.15",
-            rules=_turn_rules("6", "5", "5", "3"),
+            rules=_clauses(6, 5, 5, 3),
         ),
         Option(
             name="return_upcard",
             summary="Whether the upcard taken in a turn may be discarded in the same turn.",
             kind="switch",
-            rule="common.14",
-            rules={"straight": "straight.4", "parlett": "parlett.3"},
+            rule="straight.4",
+            rules={
+                "parlett": "parlett.3",
+                "seven-card": "common.14",
+                "call-rummy": "common.14",
+            },
         ),
         Option(
             name="aces",

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from service.rummy.cards import Card
-from service.rummy.engine import callable_on
+from service.rummy.engine import callable_on, melds_left
 from service.rummy.legal import legal_moves
 from service.rummy.model import (
     Called,
@@ -179,6 +179,14 @@ def moves_of(match: Match, seat: int | None, now: int, most: int) -> tuple[tuple
     return moves[:most], len(moves) > most
 
 
+def waits_for_call(match: Match) -> bool:
+    """Whether the next draw waits, or has waited, for a timed call of the upcard."""
+    deal = match.deal
+    if deal is None or deal.window is None or deal.window.closes is None:
+        return False
+    return bool(callable_on(deal, match.rules))
+
+
 def redact(event: Event, seat: int | None) -> PublicEvent:
     """The event as `seat` may read it; None: a spectator."""
     match event:
@@ -239,14 +247,12 @@ def _deal_view(deal: Deal, rules: Rules, now: int) -> DealView:
 def _melds_left(deal: Deal, rules: Rules) -> int | None:
     if rules.order == "melds_first" and deal.laid_off:
         return 0
-    return None if rules.melds_per_turn == "unlimited" else 1 - deal.new_melds
+    return melds_left(deal, rules)
 
 
 def _call_view(deal: Deal, rules: Rules, now: int) -> CallView | None:
     window, upcard = deal.window, deal.upcard
-    if window is None or upcard is None:
-        return None
-    if window.closes is not None and now >= window.closes:
+    if window is None or upcard is None or not window.is_open(now):
         return None
     fitting = callable_on(deal, rules)
     if not fitting:

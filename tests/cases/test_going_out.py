@@ -11,9 +11,9 @@ LAST_CARD_DISCARDED = {"call-rummy": "call-rummy.3"}
 """The clause of the preset in which only a discard goes out."""
 
 FINAL_DISCARD = [
-    ("straight", "straight.6"),
-    ("seven-card", "seven-card.5"),
-    ("parlett", "parlett.5"),
+    ("straight", "common.15"),
+    ("seven-card", "common.15"),
+    ("parlett", "common.15"),
     ("call-rummy", "call-rummy.3"),
 ]
 """The clause of each preset about the last card, for the option that it be discarded."""

@@ -510,7 +510,7 @@ def test_case_68_a_token_moves_for_its_own_seat_only(service: Service, variant: 
     table.refuse(0, "draw", 422, "invalid_request", body={"from": "stock", "seat": 1})
     table.do(1, "draw")
     table.refuse(0, "discard 9C", 409, "not_your_turn", "common.1")
-    table.refuse(0, "start", 409, "already_started", "common.1", body={})
+    table.refuse(0, "start", 409, "already_started", None, body={})
 
 
 @pytest.mark.case(68)

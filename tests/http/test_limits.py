@@ -313,7 +313,6 @@ def test_a_variant_has_so_many_seats_and_no_more(house, variant, most):
         ("discard", {"card": "5C" * 5_000}),
         ("discard", {"card": "5C", "seat": 1}),
         ("rummy", {}),
-        ("rummy", {"meld": 1, "card": "5C"}),
         ("turn", {"plays": None}),
         ("turn", {"plays": {}}),
         ("turn", {"plays": [5]}),

@@ -230,9 +230,9 @@ class Interrupted(Store):
 
     meanwhile: Callable[[], object] = staticmethod(lambda: None)
 
-    def results(self, game_id: str):
+    def results(self, game_id: str, after: int, limit: int):
         self.meanwhile()
-        return super().results(game_id)
+        return super().results(game_id, after, limit)
 
 
 def test_a_score_read_while_the_deal_ends_adds_up(redis_url):

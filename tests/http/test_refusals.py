@@ -149,7 +149,7 @@ MOVES = [
     refusal("layoff 2 5C", "no_such_meld", "common.7", melds="1: 8C 8D 8H"),
     refusal("layoff 1 5C", "does_not_fit", "common.4", melds="1: 8C 8D 8H"),
     refusal("layoff 1 9S KH", "does_not_fit", "common.4", melds="1: 9C 9D 9H"),
-    refusal("layoff 1 9S", "no_layoffs", "straight.3", melds="1: 9C 9D 9H", layoffs="none"),
+    refusal("layoff 1 9S", "no_layoffs", "common.7", melds="1: 9C 9D 9H", layoffs="none"),
     refusal("layoff 1 9S", "not_your_meld", "seven-card.3", melds="1: 9C 9D 9H",
             variant="seven-card"),
     # the discard
@@ -391,7 +391,7 @@ def test_every_problem_with_the_options_is_told_at_once(house):
     assert {problem["option"]: problem["rule"] for problem in answer.json["options"]} == {
         "decks": "straight.1",
         "jokers": "jokers.1",
-        "moonlight": "common.1",
+        "moonlight": None,
         "aces": "common.4",
     }
 

@@ -195,6 +195,12 @@ NOT_QUITE_HTTP = {
     "less than nothing": (WHOLE + b"Content-Length: -5\r\n\r\n{}", 400),
     "far too much": (WHOLE + b"Content-Length: 99999999999\r\n\r\n", 413),
     "less than was said": (WHOLE + b"Content-Length: 500\r\n\r\n{", 400),
+    "a whole table, but less than was said": (
+        WHOLE
+        + b"Content-Length: 500\r\n\r\n"
+        + b'{"variant": "straight", "name": "Ada", "options": {"deals": 1}}',
+        400,
+    ),
     "two lengths": (CHUNKED + b"Content-Length: 2\r\n\r\n2\r\n{}\r\n0\r\n\r\n", 400),
     "a chunk of no size": (CHUNKED + b"\r\nzz\r\n{}\r\n0\r\n\r\n", 400),
     "a chunk cut short": (CHUNKED + b"\r\nff\r\n{}", 400),

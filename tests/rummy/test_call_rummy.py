@@ -15,10 +15,11 @@ from service.errors import (
     NotInHand,
     OwnDiscard,
     Refused,
+    UpcardChanged,
 )
 from service.rummy.engine import new_match
 from service.rummy.legal import legal_moves
-from service.rummy.model import Call, Called, Match
+from service.rummy.model import Call, Called, CallWindow, Draw, Match
 from service.rummy.rules import PRESETS, OptionValue, agree
 from tests.positions import (
     NOW,
@@ -27,6 +28,7 @@ from tests.positions import (
     hand_of,
     move,
     on_table,
+    play,
     position,
     refusal,
     step,
@@ -323,3 +325,21 @@ def test_everybody_plays_alone() -> None:
     assert match.result is not None
     assert (match.result.winners, match.result.tie) == ((0, 1, 2), True)
     assert match.totals == (9, 9, 9, 11)
+
+
+@clause("call-rummy.5")
+def test_a_call_or_a_draw_meant_for_another_card_does_nothing() -> None:
+    match = position(
+        "call-rummy",
+        hands="KD QD | 2S 3S",
+        pile="2C 8C",
+        melds="0: 8D 8H 8S",
+        phase="draw",
+        window=CallWindow(1, None),
+    )
+    for late in (Call(1, card="2C"), Draw("stock", "2C"), Draw("discard", "2C")):
+        with pytest.raises(UpcardChanged) as refused:
+            step(match, late)
+        assert refused.value.params == {"upcard": "8C", "expected": "2C"}
+    assert on_table(play(match, Call(1, card="8C"), seat=0), 1) == "8C 8D 8H 8S"
+    assert deal_of(play(match, Draw("stock", "8C"))).pile == ("2C", "8C")

@@ -944,7 +944,7 @@ def test_whether_the_upcard_may_go_back_is_an_option(
     if may:
         assert deal_of(after(match, "discard 9D")).upcard == "9D"
     else:
-        rule = {"straight": "straight.4", "parlett": "parlett.3"}.get(variant, "common.14")
+        rule = "parlett.3" if variant == "parlett" else "straight.4"
         refusal(match, "discard 9D", UpcardReturned, rule)
         later = after(match, "discard 8C", "draw", "discard 2D", "draw", "discard 9D")
         assert deal_of(later).upcard == "9D", "in a later turn it may be discarded"
@@ -953,9 +953,9 @@ def test_whether_the_upcard_may_go_back_is_an_option(
 # ------------------------------------------------------------------------------ common.15
 
 FINAL = {
-    "straight": "straight.6",
-    "seven-card": "seven-card.5",
-    "parlett": "parlett.5",
+    "straight": "common.15",
+    "seven-card": "common.15",
+    "parlett": "common.15",
     "call-rummy": "call-rummy.3",
 }
 

@@ -128,7 +128,7 @@ def test_a_target_is_chosen_instead_of_a_number_of_deals(variant: str) -> None:
 @every_preset
 @pytest.mark.parametrize("name", ["joker", "Jokers", "players", "variant", "", "deal_size"])
 def test_an_unknown_option_is_refused_never_ignored(variant: str, name: str) -> None:
-    assert reasons(variant, 2, **{"deals": 1, name: 1}) == [(name, "common.1")]
+    assert reasons(variant, 2, **{"deals": 1, name: 1}) == [(name, None)]
 
 
 @clause("common.1")

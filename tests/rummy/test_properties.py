@@ -284,7 +284,7 @@ def check_record(match: Match, now: int) -> None:
     """What is stored comes back as it was."""
     game = Game(
         id="ABC", version=7, created_at=now, changed_at=now, variant=match.rules.variant,
-        chosen={"deals": 1}, seats=(Seat("Ada", "0" * 64, now),), size=match.rules.players,
+        chosen={"deals": 1}, seats=(Seat("Ada", "0" * 64),), size=match.rules.players,
         public=True, autostart=True, practice=Practice("x", ("9C",), 1), match=match, events=9,
     )  # fmt: skip
     assert decode(encode(game)) == game
