@@ -113,8 +113,27 @@ _OF_PLAY = (
     errors.DrawFirst,
     errors.NotInHand,
 )
-_OF_LAYING = (errors.JokerUnclear, errors.JokerMisnamed, errors.DoesNotFit, errors.NoSuchMeld)
+_OF_JOKERS = (errors.JokerUnclear, errors.JokerMisnamed)
 _OF_FINISH = (errors.FinalDiscardNeeded, errors.WouldBeStuck)
+_OF_MELD = (
+    *_OF_PLAY,
+    errors.MeldLimit,
+    errors.MeldsFirst,
+    errors.NotAMeld,
+    *_OF_JOKERS,
+    *_OF_FINISH,
+)
+_OF_LAYOFF = (
+    *_OF_PLAY,
+    errors.NoLayoffs,
+    errors.NoSuchMeld,
+    errors.NotYourMeld,
+    errors.DoesNotFit,
+    *_OF_JOKERS,
+    *_OF_FINISH,
+)
+_OF_SWAP = (*_OF_PLAY, errors.NoSwaps, errors.NoSuchMeld, errors.NoJokerThere)
+_OF_DISCARD = (*_OF_PLAY, errors.UpcardReturned)
 
 
 # ------------------------------------------------------------------------------------- tables
@@ -297,16 +316,7 @@ def draw(move: Move, game_id: str) -> Response:
 @play.route("/<game_id>/meld", methods=["POST"], parameters=[_GAME])
 @play.arguments(schemas.MeldRequest(), examples=examples.MELD)
 @play.response(200, "Changed", description=_AFTER, headers=_ETAG)
-@play.refuses(
-    *_OF_PLAY,
-    errors.MeldLimit,
-    errors.MeldsFirst,
-    errors.NotAMeld,
-    errors.JokerUnclear,
-    errors.JokerMisnamed,
-    *_OF_FINISH,
-    http=_OF_BODY,
-)
+@play.refuses(*_OF_MELD, http=_OF_BODY)
 @play.doc(operationId="meld", security=_SEATED, parameters=[_IF_MATCH])
 def meld(move: Move, game_id: str) -> Response:
     """Lay a new meld
@@ -319,9 +329,7 @@ def meld(move: Move, game_id: str) -> Response:
 @play.route("/<game_id>/layoff", methods=["POST"], parameters=[_GAME])
 @play.arguments(schemas.LayoffRequest(), examples=examples.LAYOFF)
 @play.response(200, "Changed", description=_AFTER, headers=_ETAG)
-@play.refuses(
-    *_OF_PLAY, *_OF_LAYING, errors.NoLayoffs, errors.NotYourMeld, *_OF_FINISH, http=_OF_BODY
-)
+@play.refuses(*_OF_LAYOFF, http=_OF_BODY)
 @play.doc(operationId="layoff", security=_SEATED, parameters=[_IF_MATCH])
 def layoff(move: Move, game_id: str) -> Response:
     """Lay off cards on a meld
@@ -334,13 +342,7 @@ def layoff(move: Move, game_id: str) -> Response:
 @play.route("/<game_id>/swap", methods=["POST"], parameters=[_GAME])
 @play.arguments(schemas.SwapRequest(), examples=examples.SWAP)
 @play.response(200, "Changed", description=_AFTER, headers=_ETAG)
-@play.refuses(
-    *_OF_PLAY,
-    errors.NoSwaps,
-    errors.NoSuchMeld,
-    errors.NoJokerThere,
-    http=_OF_BODY,
-)
+@play.refuses(*_OF_SWAP, http=_OF_BODY)
 @play.doc(operationId="swap", security=_SEATED, parameters=[_IF_MATCH])
 def swap(move: Move, game_id: str) -> Response:
     """Swap a joker out of a meld
@@ -353,7 +355,7 @@ def swap(move: Move, game_id: str) -> Response:
 @play.route("/<game_id>/discard", methods=["POST"], parameters=[_GAME])
 @play.arguments(schemas.DiscardRequest(), examples=examples.DISCARD)
 @play.response(200, "Changed", description=_AFTER, headers=_ETAG)
-@play.refuses(*_OF_PLAY, errors.UpcardReturned, http=_OF_BODY)
+@play.refuses(*_OF_DISCARD, http=_OF_BODY)
 @play.doc(operationId="discard", security=_SEATED, parameters=[_IF_MATCH])
 def discard(move: Move, game_id: str) -> Response:
     """Discard a card
@@ -368,7 +370,10 @@ def discard(move: Move, game_id: str) -> Response:
 @play.response(200, "Changed", description=_AFTER, headers=_ETAG)
 @play.refuses(
     *_OF_MOVE,
-    *_OF_LAYING,
+    errors.NoSuchMeld,
+    errors.DoesNotFit,
+    errors.UpcardChanged,
+    *_OF_JOKERS,
     errors.NoCalls,
     errors.CallClosed,
     errors.OwnDiscard,
@@ -387,21 +392,7 @@ def rummy(move: Move, game_id: str) -> Response:
 @play.route("/<game_id>/turn", methods=["POST"], parameters=[_GAME])
 @play.arguments(schemas.TurnRequest(), examples=examples.TURN)
 @play.response(200, "Changed", description=_AFTER, headers=_ETAG)
-@play.refuses(
-    *_OF_PLAY,
-    *_OF_LAYING,
-    errors.NotAMeld,
-    errors.MeldLimit,
-    errors.MeldsFirst,
-    errors.NoLayoffs,
-    errors.NotYourMeld,
-    errors.NoSwaps,
-    errors.NoJokerThere,
-    errors.UpcardReturned,
-    errors.TurnUnfinished,
-    *_OF_FINISH,
-    http=_OF_BODY,
-)
+@play.refuses(*_OF_MELD, *_OF_LAYOFF, *_OF_SWAP, *_OF_DISCARD, errors.TurnUnfinished, http=_OF_BODY)
 @play.doc(operationId="playTurn", security=_SEATED, parameters=[_IF_MATCH])
 def turn(wanted: schemas.Turn, game_id: str) -> Response:
     """Play the rest of a turn in one request
