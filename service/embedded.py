@@ -146,7 +146,9 @@ class EmbeddedStore:
             "unixsocketperm": "700",
             "dir": str(self.directory),
             "appendonly": "yes",
-            "appendfsync": "everysec",
+            # With everysec a write may wait in the server's memory while a sync goes on: a kill -9
+            # then loses what was acknowledged already.
+            "appendfsync": "always",
             "save": "",
             # Without a preamble in Valkey's own format, Redis 7 can read the files too.
             "aof-use-rdb-preamble": "no",
