@@ -14,7 +14,6 @@ def create_app(config: Config) -> Flask:
     app = Flask("service", static_folder=None)
     app.url_map.merge_slashes = False
     app.config["MAX_CONTENT_LENGTH"] = config.max_body_bytes
-    app.json.sort_keys = False  # type: ignore[attr-defined]
     store = Store(
         config.redis_url or "",
         config.redis_timeout_seconds,
