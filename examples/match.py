@@ -114,7 +114,7 @@ def start_bots(url, game_id, tokens):
     def play(token):
         try:
             bot.play(url, game_id, token, pause=PAUSE)
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:  # noqa: BLE001 (whatever it is, the main thread tells it)
             failures.append(error)
 
     for token in tokens:

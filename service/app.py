@@ -26,5 +26,8 @@ def create_app(config: Config) -> Flask:
     api.register(app, Tables(store))
     if config.proxies:
         hops = config.proxies
-        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=hops, x_proto=hops, x_host=hops, x_prefix=hops)  # type: ignore[method-assign]
+        # Flask means this attribute to be wrapped, but its type is that of a method.
+        app.wsgi_app = ProxyFix(  # type: ignore[method-assign]
+            app.wsgi_app, x_for=hops, x_proto=hops, x_host=hops, x_prefix=hops
+        )
     return app

@@ -97,13 +97,13 @@ class EmbeddedStore:
     @property
     def url(self) -> str:
         """The address for Redis clients; it stays the same while the store is started."""
-        assert self._socket is not None, "not started"  # noqa: S101
+        assert self._socket is not None, "not started"
         return f"unix://{quote(str(self._socket))}"
 
     @property
     def pid(self) -> int:
         """The process id of the server."""
-        assert self._process is not None, "not started"  # noqa: S101
+        assert self._process is not None, "not started"
         return self._process.pid
 
     def __enter__(self) -> Self:
@@ -137,8 +137,8 @@ class EmbeddedStore:
                 return lock
 
     def _launch(self) -> None:
-        assert self._lock is not None  # noqa: S101
-        assert self._socket is not None  # noqa: S101
+        assert self._lock is not None
+        assert self._socket is not None
         command = [str(self._binary or find_binary())]
         for option, value in {
             "port": "0",
@@ -173,8 +173,8 @@ class EmbeddedStore:
         self._launched = time.monotonic()
 
     def _wait_until_ready(self) -> None:
-        assert self._process is not None  # noqa: S101
-        assert self._socket is not None  # noqa: S101
+        assert self._process is not None
+        assert self._socket is not None
         deadline = time.monotonic() + _READY_SECONDS
         while not _answers(self._socket):
             if self._process.poll() is not None:

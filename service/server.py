@@ -57,6 +57,7 @@ class _Application(BaseApplication):
             "graceful_timeout": 4,
             "limit_request_line": 2048,
             "limit_request_fields": 64,
+            # Heartbeats in memory: a busy disk must not make a worker look dead.
             "worker_tmp_dir": "/dev/shm" if os.access("/dev/shm", os.W_OK) else None,  # noqa: S108
             "control_socket_disable": True,
             # Which proxy is believed is the application's to decide (RUMMY_PROXIES).

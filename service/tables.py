@@ -101,7 +101,7 @@ class Tables:
         token, seat = _new_seat(game_id, wanted.name)
         rules = agree(wanted.variant, wanted.seats, wanted.options)
         practice = _practice(wanted.practice)
-        if practice:
+        if practice:  # what cannot be dealt is refused now, not when the last player comes
             new_match(rules, practice.seed, practice.dealer, practice.order)
         game = Game(
             id=game_id,

@@ -90,7 +90,8 @@ class Blueprint(flask_smorest.Blueprint):
             decorated = decorate(function)
             if location == "query":
                 decorated.reads_query = True
-            # The refusals are documented by `refuses`, under names of our own.
+            # The refusals are documented by `refuses`, under names of our own; flask-smorest has no
+            # other way to leave out its own.
             decorated._apidoc["arguments"]["responses"].clear()  # noqa: SLF001
             return decorated
 

@@ -240,7 +240,7 @@ def guard_may_meld(deal: Deal, rules: Rules) -> None:
     """A new meld may be laid at this point of the turn."""
     if melds_left(deal, rules) == 0:
         raise MeldLimit("One new meld a turn.", rule=rules.clause("melds_per_turn"), limit=1)
-    if rules.order == "melds_first" and deal.laid_off:
+    if melds_are_over(deal, rules):
         raise MeldsFirst(
             "You have laid off this turn; new melds come before layoffs.",
             rule=rules.clause("order"),
@@ -334,6 +334,11 @@ def always_finishable(deal: Deal, rules: Rules) -> bool:
 def melds_left(deal: Deal, rules: Rules) -> int | None:
     """New melds that the limit still allows this turn; None: any number."""
     return None if rules.melds_per_turn == "unlimited" else 1 - deal.new_melds
+
+
+def melds_are_over(deal: Deal, rules: Rules) -> bool:
+    """Whether a layoff this turn has ended the time for new melds."""
+    return rules.order == "melds_first" and deal.laid_off
 
 
 def callable_on(deal: Deal, rules: Rules) -> tuple[Meld, ...]:

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from service.rummy.cards import Card
-from service.rummy.engine import callable_on, melds_left
+from service.rummy.engine import callable_on, melds_are_over, melds_left
 from service.rummy.legal import legal_moves
 from service.rummy.model import (
     Called,
@@ -239,15 +239,9 @@ def _deal_view(deal: Deal, rules: Rules, now: int) -> DealView:
         melds=tuple(
             MeldView(meld.id, meld.owner, meld.kind, meld.cards, meld.faces) for meld in deal.melds
         ),
-        melds_left=_melds_left(deal, rules),
+        melds_left=0 if melds_are_over(deal, rules) else melds_left(deal, rules),
         call=_call_view(deal, rules, now),
     )
-
-
-def _melds_left(deal: Deal, rules: Rules) -> int | None:
-    if rules.order == "melds_first" and deal.laid_off:
-        return 0
-    return melds_left(deal, rules)
 
 
 def _call_view(deal: Deal, rules: Rules, now: int) -> CallView | None:
