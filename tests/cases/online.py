@@ -15,7 +15,7 @@ from tests.cases.practice import card_order
 from tests.positions import move
 
 Json = dict[str, Any]
-Stored = dict[bytes, bytes]
+Snapshot = dict[bytes, bytes]
 
 
 class Service:
@@ -185,19 +185,28 @@ class Table:
             if not page["more"]:
                 return found
 
-    def stored(self) -> Stored:
+    def stored(self) -> object:
         """Everything that the store holds of the game, byte for byte."""
+        game, events, deals = self._keys()
+        pipeline = self.service.redis.pipeline()
+        pipeline.hgetall(game)
+        pipeline.xrange(events)
+        pipeline.lrange(deals, 0, -1)
+        return pipeline.execute()
+
+    def snapshot(self) -> Snapshot:
+        """The game as `restore` takes it. Not to be compared: servers pack the same differently."""
         pipeline = self.service.redis.pipeline()
         for key in self._keys():
             pipeline.dump(key)
         dumps = zip(self._keys(), pipeline.execute(), strict=True)
         return {key: dump for key, dump in dumps if dump is not None}
 
-    def restore(self, stored: Stored) -> None:
+    def restore(self, snapshot: Snapshot) -> None:
         """Put back what the store held of the game."""
         pipeline = self.service.redis.pipeline()
         pipeline.delete(*self._keys())
-        for key, dump in stored.items():
+        for key, dump in snapshot.items():
             pipeline.restore(key, 3_600_000, dump)
         pipeline.execute()
 

@@ -1137,12 +1137,12 @@ def compare(table: Table, seat: int, chance: Random) -> set[client.Move]:
     assert Counter(client.key(move) for move in answer["moves"]) == Counter(right)
     assert game["moves"] == answer["moves"][:100]
     assert game["moves_truncated"] == (len(answer["moves"]) > 100)
-    stored = table.stored()
+    stored, snapshot = table.stored(), table.snapshot()
     for move in chance.sample(sorted(right, key=str), min(len(right), 3)):
         body = client.body_of(move)
         answer = table.send(seat, body["move"], body)
         assert answer.status_code == 200, (move, answer.json)
-        table.restore(stored)
+        table.restore(snapshot)
     for move in (wrong := wrong_moves(game, right, chance)) and chance.sample(
         wrong, min(len(wrong), 4)
     ):
