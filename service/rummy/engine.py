@@ -76,6 +76,9 @@ from service.rummy.shuffle import lot, shuffled
 Change = tuple[Match, tuple[Event, ...]]
 """A match after a change, and the events that tell of the change."""
 
+MOST_THROWN = 24
+"""So many discards are remembered, wherever they have gone since."""
+
 
 def new_match(
     rules: Rules,
@@ -162,6 +165,16 @@ def apply_turn(
 
 # --------------------------------------------------------------------------------- guards
 # Each raises or lets pass; legal.py asks the same ones.
+
+
+def abandon(match: Match) -> Change:
+    """The match ended by everybody leaving: the deal is not counted, and nobody wins (table.5).
+
+    Raises MatchOver.
+    """
+    guard_running(match)
+    ending = MatchResult(reason="abandoned", winners=(), tie=False, totals=match.totals)
+    return replace(match, deal=None, result=ending), (MatchEnded(ending),)
 
 
 def guard_running(match: Match) -> Deal:
@@ -376,6 +389,7 @@ def _take_upcard(match: Match, deal: Deal, card: Card) -> Change:
         phase="play",
         taken=card if banned else None,
         window=None,
+        picked=(*deal.picked, (deal.turn, card)),
     )
     return replace(match, deal=deal), (Drew(deal.turn, "discard", card),)
 
@@ -405,7 +419,8 @@ def _lay_meld(match: Match, deal: Deal, move: LayMeld) -> Change:
     meld = Meld(len(deal.melds) + 1, seat, shape.kind, shape.faces, shape.jokers)
     table = (*deal.melds, meld)
     guard_finishable(hand, table, deal, rules)
-    deal = replace(_with_hand(deal, hand), melds=table, new_melds=deal.new_melds + 1)
+    deal = _seen_leaving(_with_hand(deal, hand), move.cards)
+    deal = replace(deal, melds=table, new_melds=deal.new_melds + 1)
     event = Melded(seat, meld.id, meld.kind, meld.cards, meld.faces)
     return _after_play(match, deal, event, "meld")
 
@@ -419,7 +434,8 @@ def _lay_off(match: Match, deal: Deal, move: LayOff) -> Change:
     meld = melds.extended(before, move.cards, move.jokers, rules)
     table = _with_meld(deal, meld)
     guard_finishable(hand, table, deal, rules)
-    deal = replace(_with_hand(deal, hand), melds=table, laid_off=True)
+    deal = _seen_leaving(_with_hand(deal, hand), move.cards)
+    deal = replace(deal, melds=table, laid_off=True)
     jokers = melds.added_jokers(before, meld)
     event = LaidOff(seat, meld.id, in_order(move.cards), jokers, meld.faces)
     return _after_play(match, deal, event, "layoff")
@@ -437,9 +453,11 @@ def _swap(match: Match, deal: Deal, move: Swap) -> Change:
             meld=move.meld,
             card=move.card,
         )
+    deal = _seen_leaving(_with_hand(deal, (*hand, JOKER)), (move.card,))
     deal = replace(
-        _with_hand(deal, (*hand, JOKER)),
+        deal,
         melds=_with_meld(deal, meld),
+        picked=(*deal.picked, (seat, JOKER)),
         # That joker may be discarded (jokers.3), and nobody can tell two jokers apart (common.14).
         taken=None if deal.taken == JOKER else deal.taken,
     )
@@ -450,7 +468,13 @@ def _discard(match: Match, deal: Deal, move: Discard, now: int) -> Change:
     seat, rules = deal.turn, match.rules
     hand = _taken_from_hand(deal, (move.card,))
     guard_may_discard(deal, rules, move.card)
-    deal = replace(_with_hand(deal, hand), pile=(*deal.pile, move.card), turns=deal.turns + 1)
+    deal = _seen_leaving(_with_hand(deal, hand), (move.card,))
+    deal = replace(
+        deal,
+        pile=(*deal.pile, move.card),
+        turns=deal.turns + 1,
+        thrown=(*deal.thrown, (seat, move.card))[-MOST_THROWN:],
+    )
     events: tuple[Event, ...] = (Discarded(seat, move.card),)
     if not hand:
         match, ended = _go_out(match, deal, "discard")
@@ -661,6 +685,17 @@ def _with_hand(deal: Deal, hand: Sequence[Card]) -> Deal:
     hands = list(deal.hands)
     hands[deal.turn] = in_order(hand)
     return replace(deal, hands=tuple(hands))
+
+
+def _seen_leaving(deal: Deal, cards: Sequence[Card]) -> Deal:
+    """The deal after everybody has seen these cards leave the hand of the player on turn."""
+    if not deal.picked:
+        return deal
+    picked = list(deal.picked)
+    for card in cards:
+        if (deal.turn, card) in picked:
+            picked.remove((deal.turn, card))
+    return replace(deal, picked=tuple(picked))
 
 
 def _with_meld(deal: Deal, meld: Meld) -> tuple[Meld, ...]:

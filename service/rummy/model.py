@@ -84,6 +84,10 @@ class Deal(Struct, frozen=True):
     laid_off: bool = False
     """Whether anything was laid off this turn."""
     window: CallWindow | None = None
+    picked: tuple[tuple[int, Card], ...] = ()
+    """Cards, with their seat, that everybody saw go into that hand and not leave it."""
+    thrown: tuple[tuple[int, Card], ...] = ()
+    """The last discards of the deal with their seat, the oldest first, wherever they are now."""
 
     @property
     def upcard(self) -> Card | None:
@@ -112,9 +116,9 @@ class DealResult(Struct, frozen=True, kw_only=True):
 
 
 class MatchResult(Struct, frozen=True, kw_only=True):
-    """How a match ended."""
+    """How a match ended. An abandoned one has no winners."""
 
-    reason: Literal["deals_played", "target_reached"]
+    reason: Literal["deals_played", "target_reached", "abandoned"]
     winners: tuple[SeatNumber, ...]
     tie: Annotated[bool, Meta(description="Whether equal totals share the win (common.11).")]
     totals: tuple[Count, ...]

@@ -123,6 +123,23 @@ class MatchView(Struct, frozen=True, kw_only=True):
     result: MatchResult | None
 
 
+class Sight(Struct, frozen=True, kw_only=True):
+    """All that an attentive player at `seat` knows: what a computer player decides by.
+
+    It is the seat's view, and what the seat would remember of what everybody saw.
+    """
+
+    rules: Rules
+    seat: int
+    view: MatchView
+    picked: tuple[tuple[int, Card], ...]
+    """Cards, with their seat, that went into that hand face up and have not left it."""
+    thrown: tuple[tuple[int, Card], ...]
+    """The last discards of the deal with their seat, the oldest first."""
+    pile: tuple[Card, ...]
+    """The discard pile, the oldest card first: each of its cards was the upcard once."""
+
+
 class DealtTo(Struct, frozen=True, tag="dealt", tag_field="type"):
     """A deal began; `hand` is what the reader of the log was dealt."""
 
@@ -168,6 +185,19 @@ def view(match: Match, seat: int | None, now: int, most_moves: int) -> MatchView
         totals=match.totals,
         last_deal=match.last,
         result=match.result,
+    )
+
+
+def sight(match: Match, seat: int, now: int, most_moves: int) -> Sight:
+    """What `seat` sees and remembers at the time `now` (milliseconds), with its legal moves."""
+    deal = match.deal
+    return Sight(
+        rules=match.rules,
+        seat=seat,
+        view=view(match, seat, now, most_moves),
+        picked=deal.picked if deal else (),
+        thrown=deal.thrown if deal else (),
+        pile=deal.pile if deal else (),
     )
 
 
