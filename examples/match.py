@@ -9,7 +9,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
@@ -19,7 +18,6 @@ import requests
 
 NAMES = ("Ada", "Bo", "Cleo", "Dan", "Eva", "Finn", "Greta", "Hugo")
 SERVE = "from service.cli import main; main(prog_name='rummy')"
-PAUSE = 0.02
 
 
 def main():
@@ -113,7 +111,7 @@ def start_bots(url, game_id, tokens):
 
     def play(token):
         try:
-            bot.play(url, game_id, token, pause=PAUSE)
+            bot.play(url, game_id, token)
         except Exception as error:  # noqa: BLE001 (whatever it is, the main thread tells it)
             failures.append(error)
 
@@ -128,11 +126,9 @@ def events(url, game_id, failures):
     while more or status != "finished":
         if failures:
             sys.exit(f"A bot failed: {failures[0]}")
-        page = get(f"{url}/v1/games/{game_id}/events?after={last}&limit=500")
+        page = get(f"{url}/v1/games/{game_id}/events?after={last}&limit=500&wait=2")
         yield from page["events"]
         last, status, more = page["last"], page["status"], page["more"]
-        if status != "finished":
-            time.sleep(PAUSE)
 
 
 class Story:

@@ -1,5 +1,7 @@
 """The composition root: the Flask app with everything it needs, made from a configuration."""
 
+from collections.abc import Callable
+
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
@@ -7,15 +9,20 @@ from service import api
 from service.config import Config
 from service.store import Expiry, Store
 from service.tables import Tables
+from service.watch import Watch
 
 
-def create_app(config: Config) -> Flask:
-    """The service as a WSGI app. `config.redis_url` must name a store; it need not be up yet."""
+def create_app(config: Config, stopping: Callable[[], bool] | None = None) -> Flask:
+    """The service as a WSGI app. `config.redis_url` must name a store; it need not be up yet.
+
+    `stopping` says whether the process is about to end, so that nobody is kept waiting then.
+    """
     app = Flask("service", static_folder=None)
     app.url_map.merge_slashes = False
     app.config["MAX_CONTENT_LENGTH"] = config.max_body_bytes
+    url = config.redis_url or ""
     store = Store(
-        config.redis_url or "",
+        url,
         config.redis_timeout_seconds,
         Expiry(
             config.expire_unstarted_seconds,
@@ -23,7 +30,7 @@ def create_app(config: Config) -> Flask:
             config.expire_finished_seconds,
         ),
     )
-    api.register(app, Tables(store))
+    api.register(app, Tables(store, Watch(url, stopping)))
     if config.proxies:
         hops = config.proxies
         # Flask means this attribute to be wrapped, but its type is that of a method.

@@ -1,4 +1,4 @@
-"""The command line: `rummy serve` and `rummy openapi`."""
+"""The command line: `rummy serve`, `rummy openapi` and `rummy arena`."""
 
 import json
 import os
@@ -9,7 +9,11 @@ import click
 import yaml
 
 from service import __version__
+from service import arena as arenas
 from service.config import Config, ConfigError, load_config
+from service.errors import OptionsRefused
+from service.rummy.computer import LEVELS, Level
+from service.rummy.rules import PRESETS
 
 
 @click.group()
@@ -83,3 +87,95 @@ def openapi(out: Path) -> None:
     (out / "openapi.yaml").write_text(
         yaml.safe_dump(document, sort_keys=False, allow_unicode=True), encoding="utf-8"
     )
+
+
+@main.command()
+@click.option(
+    "--variant",
+    "variants",
+    type=click.Choice(list(PRESETS)),
+    multiple=True,
+    help="What to play; may be repeated.  [default: every variant]",
+)
+@click.option("--players", type=int, default=2, show_default=True, help="Seats at the table.")
+@click.option(
+    "--option",
+    "options",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="A house rule, such as jokers=2; may be repeated.",
+)
+@click.option(
+    "--first", type=click.Choice(LEVELS), default="sharp", show_default=True, help="One level."
+)
+@click.option(
+    "--second", type=click.Choice(LEVELS), default="steady", show_default=True, help="The other."
+)
+@click.option(
+    "--deals",
+    type=click.IntRange(min=arenas.FEWEST_DEALS),
+    default=2000,
+    show_default=True,
+    help="Deals of cards, each played twice with the seats exchanged.",
+)
+@click.option("--seed", default="arena", show_default=True, help="Where all chance comes from.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 64),
+    default=os.cpu_count() or 1,
+    show_default="one for each processor",
+    help="Processes; the results are the same with any number.",
+)
+@click.option("--times", is_flag=True, help="Also measure how long a decision takes.")
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    help="File to write the results into: .csv or .json.",
+)
+def arena(
+    variants: tuple[str, ...],
+    players: int,
+    options: tuple[str, ...],
+    first: Level,
+    second: Level,
+    deals: int,
+    seed: str,
+    jobs: int,
+    times: bool,
+    out: Path | None,
+) -> None:
+    """Let two levels of computer players play each other, and measure which is the better."""
+    form = _format(out)
+    try:
+        chosen = arenas.choices(options)
+        contests = [
+            arenas.contest(variant, players, chosen, (first, second), deals, seed)
+            for variant in variants or PRESETS
+        ]
+    except OptionsRefused as refusal:
+        named = {problem.option for problem in refusal.problems}
+        hint = "--players" if "players" in named else "--option"
+        raise click.BadParameter(str(refusal), param_hint=hint) from refusal
+    results: list[arenas.Result] = []
+    click.echo(arenas.HEADING)
+    for contest in contests:
+        label = f"{contest.rules.variant:10}"
+        played = arenas.pairs(contest, jobs)
+        with click.progressbar(played, length=deals, label=label, file=sys.stderr) as bar:
+            results.append(arenas.result(contest, list(bar), times=times))
+        click.echo(arenas.line(results[-1]))
+    if out is not None and form is not None:
+        out.write_text(arenas.written(results, form), encoding="utf-8")
+
+
+def _format(out: Path | None) -> arenas.Format | None:
+    """What the name of the file asks for."""
+    match out.suffix if out else "":
+        case "":
+            if out is None:
+                return None
+        case ".csv":
+            return "csv"
+        case ".json":
+            return "json"
+    raise click.BadParameter(f"{out} must end in .csv or .json.", param_hint="--out")

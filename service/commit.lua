@@ -1,19 +1,33 @@
 #!lua
 -- Stores one change of a game, or nothing: the only write to a game's keys.
 --
--- KEYS  game (hash), events (stream), deals (list)
+-- KEYS  game (hash), events (stream), deals (list), and perhaps claim (string)
 -- ARGV  channel of the bell, version after the change, record, nonce of this commit,
---       milliseconds to keep the keys, number of events, then of each event
---       number, version, time and text; what follows are the results of deals.
+--       milliseconds to keep the keys, milliseconds to keep the claim,
+--       field of the seat's requests ('' for none), what to remember of this one ('' for nothing),
+--       number of events, then of each event number, version, time, text and '1' if it was forced;
+--       what follows are the results of deals.
 --
--- Answers {'stored'}, also to a repeat of a commit that was stored already; {'lost', record} if
--- another commit came first; {'gone'} if there is no game that could be changed.
+-- A request with an Idempotency-Key is remembered with the change that it made: one that takes a
+-- seat in the claim, one of a seat in the list of that seat's last requests.
+--
+-- Answers {'stored'}, also to a repeat of a commit that was stored already; {'lost', record, what
+-- the request is remembered by} if another commit came first; {'gone'} if there is no game that
+-- could be changed.
 
-local game, events, deals = KEYS[1], KEYS[2], KEYS[3]
+local game, events, deals, claim = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local bell, version, record, nonce, lifetime = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
+local claim_lifetime, field, request = ARGV[6], ARGV[7], ARGV[8]
 
 -- Between two attempts of one client the others cannot get sixteen changes further: it is its turn.
-local REMEMBERED = 16
+local COMMITS_REMEMBERED = 16
+local REQUESTS_REMEMBERED = 32
+
+local function remembered()
+  if claim then return redis.call('GET', claim) end
+  if field ~= '' then return redis.call('HGET', game, field) end
+  return false
+end
 
 local before = redis.call('HMGET', game, 'version', 'commits')
 local stored = tonumber(before[1] or 0)
@@ -26,20 +40,31 @@ if stored == 0 and version > 1 then
   return {'gone'}
 end
 if stored ~= version - 1 then
-  return {'lost', redis.call('HGET', game, 'record')}
+  return {'lost', redis.call('HGET', game, 'record'), remembered()}
 end
 
-local first_result = 7 + 4 * tonumber(ARGV[6])
-for i = 7, first_result - 1, 4 do
-  redis.call('XADD', events, ARGV[i] .. '-0', 'v', ARGV[i + 1], 't', ARGV[i + 2], 'e', ARGV[i + 3])
+local first_result = 10 + 5 * tonumber(ARGV[9])
+for i = 10, first_result - 1, 5 do
+  redis.call('XADD', events, ARGV[i] .. '-0', 'v', ARGV[i + 1], 't', ARGV[i + 2], 'e', ARGV[i + 3],
+    'f', ARGV[i + 4])
 end
 for i = first_result, #ARGV do
   redis.call('RPUSH', deals, ARGV[i])
 end
-local remembered = string.sub(nonce .. ' ' .. commits, 1, REMEMBERED * (#nonce + 1))
-redis.call('HSET', game, 'version', version, 'record', record, 'commits', remembered)
+if request ~= '' and claim then
+  redis.call('SET', claim, request, 'PX', claim_lifetime)
+elseif request ~= '' then
+  local requests = { request }
+  for earlier in string.gmatch(remembered() or '', '[^\n]+') do
+    if #requests == REQUESTS_REMEMBERED then break end
+    requests[#requests + 1] = earlier
+  end
+  redis.call('HSET', game, field, table.concat(requests, '\n'))
+end
+local nonces = string.sub(nonce .. ' ' .. commits, 1, COMMITS_REMEMBERED * (#nonce + 1))
+redis.call('HSET', game, 'version', version, 'record', record, 'commits', nonces)
 -- Redis 7.0 lets time pass in a script: the game goes first, so there is never one without its log.
-for _, key in ipairs(KEYS) do
+for _, key in ipairs({ game, events, deals }) do
   redis.call('PEXPIRE', key, lifetime)
 end
 redis.call('PUBLISH', bell, version)

@@ -71,6 +71,16 @@ class BadVersion(BadInput):
     title = "If-Match does not name a version"
 
 
+class BadIdempotencyKey(BadInput):
+    code = "bad_idempotency_key"
+    title = "The Idempotency-Key cannot be used"
+
+
+class IdempotencyKeyReused(BadInput):
+    code = "idempotency_key_reused"
+    title = "The Idempotency-Key was used for another request"
+
+
 class InvalidRequest(BadInput):
     """Fields of the request that are missing, unknown or of the wrong form; all of them at once."""
 
@@ -85,6 +95,11 @@ class InvalidRequest(BadInput):
 class BadPractice(BadInput):
     code = "bad_practice"
     title = "The practice table cannot be laid out like that"
+
+
+class BadTable(BadInput):
+    code = "bad_table"
+    title = "The table cannot be set up like that"
 
 
 class OptionsRefused(BadInput):
@@ -133,6 +148,16 @@ class NotTheHost(NotAllowed):
     title = "Only the host may do this"
 
 
+class InvitationNeeded(NotAllowed):
+    code = "invitation_needed"
+    title = "This table is by invitation"
+
+
+class NoSpectators(NotAllowed):
+    code = "no_spectators"
+    title = "Only those who play may look"
+
+
 class NotFound(RummyError):
     """The thing that the request names does not exist."""
 
@@ -162,6 +187,31 @@ class TableFull(Refused):
 class AlreadyStarted(Refused):
     code = "already_started"
     title = "The match has begun"
+
+
+class TableClosed(Refused):
+    code = "table_closed"
+    title = "The table was closed"
+
+
+class NoSuchSeat(Refused):
+    code = "no_such_seat"
+    title = "Nobody has that seat"
+
+
+class OwnSeat(Refused):
+    code = "own_seat"
+    title = "That is your own seat"
+
+
+class SeatAway(Refused):
+    code = "seat_away"
+    title = "The computer plays your seat"
+
+
+class MatchNotOver(Refused):
+    code = "match_not_over"
+    title = "The match is not over"
 
 
 class NotStarted(Refused):

@@ -4,23 +4,51 @@ from typing import Literal
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from service.errors import UnreadableRecord
 from service.rummy import model
 from service.rummy.cards import Card
+from service.rummy.computer import Level
 from service.rummy.rules import OptionValue
 
-FORMAT = 1
+FORMAT = 2
 """The number of the record's layout. Raise it with any change that older code cannot read."""
 
-Status = Literal["waiting", "playing", "finished"]
+_READABLE = {1, FORMAT}
+"""Format 1 had people only: all that came with 2 has a default that means the same."""
+
+STAND_IN: Level = "steady"
+"""How the computer plays the seat of somebody who is away (table.4)."""
+
+Status = Literal["waiting", "playing", "finished", "closed"]
+Away = Literal["left", "timed_out"]
 
 
 class Seat(Struct, frozen=True):
-    """A taken seat: who sits there, and the SHA-256 (hex) of the token that proves it."""
+    """A taken seat: whose it is, and who plays it now.
+
+    `token_hash` is the SHA-256 (hex) of the token that proves whose it is; None: a computer
+    player's, of the level `computer`. `away` says why the computer plays a person's seat. `forced`
+    counts the forced turns in a row. `place` is the seat in the match that this is a rematch of.
+    """
 
     name: str
-    token_hash: str
+    token_hash: str | None
+    computer: Level | None = None
+    away: Away | None = None
+    forced: int = 0
+    place: int | None = None
+
+    @property
+    def is_persons(self) -> bool:
+        """Whether it belongs to a person, present or away."""
+        return self.token_hash is not None
+
+    @property
+    def played_by(self) -> Level | None:
+        """The level of the computer that plays it now; None: a person does."""
+        return STAND_IN if self.away else self.computer
 
 
 class Practice(Struct, frozen=True):
@@ -47,7 +75,7 @@ class Game(Struct, frozen=True, kw_only=True):
     variant: str
     chosen: dict[str, OptionValue]
     seats: tuple[Seat, ...]
-    """Those taken, in clockwise order; the first is the host."""
+    """Those taken, in clockwise order; the first that is a person's is the host's."""
     size: int
     """How many seats the table has."""
     public: bool
@@ -55,20 +83,76 @@ class Game(Struct, frozen=True, kw_only=True):
     practice: Practice | None = None
     match: model.Match | None = None
     events: int = 0
+    invitation: str | None = None
+    """The SHA-256 (hex) of the code that joining takes."""
+    spectators: bool = True
+    """Whether the match may be watched without a seat."""
+    closed: bool = False
+    """Whether the table was given up before a match began."""
+    due: int | None = None
+    """When the game goes on by itself if nobody moves: a turn is forced, or a computer's turn,
+    which waited for a call, is played."""
+    rematch: str | None = None
+    """The game that follows this one."""
+    rematch_of: str | None = None
+    """The game that this one follows."""
 
     @property
     def status(self) -> Status:
-        """`waiting` for players, `playing`, or `finished`."""
+        """`waiting` for players, `playing`, `finished`; or `closed` before it began."""
+        if self.closed:
+            return "closed"
         if self.match is None:
             return "waiting"
         return "playing" if self.match.result is None else "finished"
 
+    @property
+    def host(self) -> int:
+        """The host's seat: the first that is a person's."""
+        return next((number for number, seat in enumerate(self.seats) if seat.is_persons), 0)
+
+
+def with_seat(game: Game, number: int, seat: Seat) -> Game:
+    """The game with that seat as it is now."""
+    return replace(game, seats=(*game.seats[:number], seat, *game.seats[number + 1 :]))
+
 
 class Joined(Struct, frozen=True, tag="joined", tag_field="type"):
-    """Somebody took a seat; seat 0 is the host's."""
+    """A seat was taken, by a computer player if `computer` says its level."""
 
     seat: int
     name: str
+    computer: Level | None = None
+
+
+class Left(Struct, frozen=True, tag="left", tag_field="type"):
+    """A player left: before the start the seats behind move up; later the computer plays on."""
+
+    seat: int
+    name: str
+
+
+class Removed(Struct, frozen=True, tag="removed", tag_field="type"):
+    """The host removed a player before the start; the seats behind move up."""
+
+    seat: int
+    name: str
+
+
+class Closed(Struct, frozen=True, tag="closed", tag_field="type"):
+    """The table was given up before a match began."""
+
+
+class WentAway(Struct, frozen=True, tag="went_away", tag_field="type"):
+    """A player let too many turns pass; the computer plays the seat from now on."""
+
+    seat: int
+
+
+class Returned(Struct, frozen=True, tag="returned", tag_field="type"):
+    """A player took the own seat back from the computer."""
+
+    seat: int
 
 
 class Started(Struct, frozen=True, tag="started", tag_field="type"):
@@ -77,16 +161,44 @@ class Started(Struct, frozen=True, tag="started", tag_field="type"):
     players: int
 
 
-Event = Joined | Started | model.Event
+class Rematch(Struct, frozen=True, tag="rematch", tag_field="type"):
+    """A player asked for a rematch, which is that game."""
+
+    game: str
+
+
+TableEvent = Joined | Left | Removed | Closed | WentAway | Returned | Started | Rematch
+"""What happens around the cards; nothing about it is hidden."""
+
+Event = TableEvent | model.Event
 
 
 class Logged(Struct, frozen=True):
-    """One entry of a game's log: the change that made it, and when. Still with what is hidden."""
+    """One entry of a game's log: the change that made it, and when. Still with what is hidden.
+
+    `forced`: the turn clock did it, not the player.
+    """
 
     number: int
     version: int
     at: int
     event: Event
+    forced: bool = False
+
+
+class Remembered(Struct, frozen=True):
+    """What an Idempotency-Key was used for, so that a repeat gets the same answer.
+
+    `request` is the hash of the request, `version` the one that it made, `first` and `last` the
+    numbers of its events. For who took a seat: which, and the salt of the token.
+    """
+
+    request: str
+    version: int
+    first: int
+    last: int
+    seat: int = 0
+    salt: str = ""
 
 
 class _Record(Struct, frozen=True):
@@ -113,7 +225,7 @@ def decode(record: bytes) -> Game:
         stored = _record_decoder.decode(record)
     except msgspec.MsgspecError as error:
         raise _unreadable() from error
-    if stored.format != FORMAT:
+    if stored.format not in _READABLE:
         raise _unreadable()
     return stored.game
 

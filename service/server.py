@@ -2,9 +2,11 @@
 
 import errno
 import os
+import resource
 import signal
 import socket
 import time
+from contextlib import suppress
 from pathlib import Path
 from wsgiref.types import WSGIApplication
 
@@ -18,6 +20,9 @@ from service.config import Config
 from service.embedded import EmbeddedStore, EmbeddedStoreError
 
 _BACKLOG = 2048
+_MOST_FILES = 10_240
+"""Room for `worker_connections` and the store in each worker; what macOS grants at the most."""
+
 _PORT_SECONDS = 2.0
 
 
@@ -31,6 +36,7 @@ def serve(config: Config, *, host: str, port: int, workers: int, data_directory:
     With no Redis in the config a Valkey of our own runs meanwhile, its data in the directory.
     Leaves by SystemExit. Raises ServerError and EmbeddedStoreError when it cannot start.
     """
+    _allow_many_files()
     listener = _listen(host, port)
     if config.redis_url is not None:
         _Application(config, listener, workers, store=None).run()
@@ -42,11 +48,21 @@ def serve(config: Config, *, host: str, port: int, workers: int, data_directory:
         _Application(config, listener, workers, store).run()
 
 
+def _allow_many_files() -> None:
+    """Raise the limit of open files as far as is allowed: each waiting client holds one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(ValueError, OSError):  # macOS names a limit that it does not grant
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
 class _Application(BaseApplication):
     def __init__(
         self, config: Config, listener: socket.socket, workers: int, store: EmbeddedStore | None
     ) -> None:
         self.store = store
+        self.worker: _Worker | None = None
         self._config = config
         self._settings = {
             "bind": f"fd://{listener.detach()}",
@@ -77,10 +93,13 @@ class _Application(BaseApplication):
         # Imported in the worker, after gevent has patched what it builds on.
         from service.app import create_app
 
-        return create_app(self._config)
+        return create_app(self._config, stopping=self._is_stopping)
 
     def run(self) -> None:
         _Master(self).run()
+
+    def _is_stopping(self) -> bool:
+        return self.worker is not None and not self.worker.alive
 
 
 class _Master(Arbiter):
@@ -95,6 +114,10 @@ class _Master(Arbiter):
 
 
 class _Worker(GeventWorker):
+    def init_process(self) -> None:
+        self.app.worker = self
+        super().init_process()
+
     def init_signals(self) -> None:
         """Leave Ctrl-C to the master: a worker that is told to end twice ends with a traceback."""
         super().init_signals()

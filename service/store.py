@@ -1,9 +1,10 @@
 """All of Redis: the keys, the connection, loading, and the one way to write.
 
-Of a game there are `rummy:{ID}:game` (hash: record, version, nonces of the last commits),
-`rummy:{ID}:events` (stream, an event's number is its id), `rummy:{ID}:deals` (list of results) and
-the channel `rummy:{ID}:bell`, on which each new version is published. The braces keep them on one
-node of a cluster. `rummy:open` is the index of open tables.
+Of a game there are `rummy:{ID}:game` (hash: record, version, nonces of the last commits, and by
+seat the last requests with an Idempotency-Key), `rummy:{ID}:events` (stream, an event's number is
+its id), `rummy:{ID}:deals` (list of results), `rummy:{ID}:claim:…` (a request with such a key that
+took a seat) and the channel `rummy:{ID}:bell`, on which each new version is published. The braces
+keep them on one node of a cluster. `rummy:open` is the index of open tables.
 
 Every method raises StoreUnavailable within about a second when Redis is down, stalled or refuses to
 work, and works again as soon as Redis does.
@@ -13,11 +14,12 @@ import hashlib
 import re
 import secrets
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
 
+import msgspec
 import redis
 from msgspec import Struct
 from redis import exceptions
@@ -27,8 +29,10 @@ from redis.retry import Retry
 
 from service.errors import BadCursor, NoSuchGame, StoreUnavailable, UnreadableRecord
 from service.game import (
+    Closed,
     Game,
     Logged,
+    Remembered,
     Started,
     decode,
     decode_event,
@@ -56,6 +60,9 @@ _CREATION_MS = 60_000
 _LONGEST_WAIT = 10
 """No table waits so many times the expiry: each player who joins prolongs it by one at most."""
 
+_CLAIM_MS = 24 * 3_600_000
+"""A request that took a seat can be repeated for so long."""
+
 _CONNECTIONS = 32
 _RETRIES = 2
 _IN_TROUBLE = (
@@ -79,12 +86,28 @@ class Expiry(Struct, frozen=True):
     finished_seconds: int
 
 
-class LostRace(Exception):
-    """Another commit came first; `current` is the game as it is now."""
+class Mark(Struct, frozen=True):
+    """What a request with an Idempotency-Key is known by.
 
-    def __init__(self, current: Game) -> None:
+    `key` and `request` are hashes, in hex, of the key and of what is asked for. `owner` is the hash
+    of the seat's token; empty for a request that takes a seat.
+    """
+
+    key: str
+    request: str
+    owner: str = ""
+
+
+class LostRace(Exception):
+    """Another commit came first.
+
+    `current` is the game as it is now, `remembered` the earlier request with the same mark.
+    """
+
+    def __init__(self, current: Game, remembered: Remembered | None) -> None:
         super().__init__(f"the game is at version {current.version}")
         self.current = current
+        self.remembered = remembered
 
 
 class Store:
@@ -100,23 +123,55 @@ class Store:
         """The game as it is now. Raises NoSuchGame and UnreadableRecord."""
         with self._slot():
             record = self._redis.hget(_key(game_id, "game"), "record")
-        if record is None:
-            raise _no_such_game()
-        return decode(cast(bytes, record))
+        return _game_of(record)
 
-    def commit(self, game: Game, logged: Sequence[Logged]) -> None:
+    def load_marked(self, game_id: str, mark: Mark) -> tuple[Game, Remembered | None]:
+        """The game, and the request with that mark that has changed it before. Raises as `load`."""
+        pipeline = self._redis.pipeline(transaction=False)
+        pipeline.hget(_key(game_id, "game"), "record")
+        if mark.owner:
+            pipeline.hget(_key(game_id, "game"), _field(mark))
+        else:
+            pipeline.get(_claim(game_id, mark))
+        with self._slot():
+            record, remembered = _answers(pipeline)
+        return _game_of(record), _found(mark, remembered)
+
+    def load_many(self, game_ids: Sequence[str]) -> tuple[Game | None, ...]:
+        """The games in that order, in one round trip; None for those that are gone."""
+        pipeline = self._redis.pipeline(transaction=False)
+        for game_id in game_ids:
+            pipeline.hget(_key(game_id, "game"), "record")
+        with self._slot():
+            records = _answers(pipeline)
+        return tuple(None if record is None else decode(record) for record in records)
+
+    def commit(
+        self,
+        game: Game,
+        logged: Sequence[Logged],
+        mark: Mark | None = None,
+        remembered: Remembered | None = None,
+    ) -> None:
         """Store the next version of a game with the events that led to it; version 1 creates it.
+
+        What is to be remembered of the request with that mark is stored with it, if given.
 
         Raises LostRace if that version exists, NoSuchGame if the game has expired meanwhile. After
         StoreUnavailable the change may have been stored nevertheless.
         """
         keys = [_key(game.id, part) for part in ("game", "events", "deals")]
+        if mark and not mark.owner:
+            keys.append(_claim(game.id, mark))
         arguments = [
-            _key(game.id, "bell"),
+            bell_of(game.id),
             game.version,
             encode(game),
             secrets.token_hex(8),
             self._lifetime_ms(game),
+            _CLAIM_MS,
+            _field(mark) if mark and mark.owner else "",
+            _memory(mark, remembered) if mark and remembered else "",
             *_event_arguments(logged),
         ]
         with self._slot():
@@ -128,26 +183,32 @@ class Store:
         match answer:
             case [b"gone"]:
                 raise _no_such_game()
-            case [b"lost", record]:
-                raise LostRace(decode(record))
-        if game.public and any(isinstance(entry.event, Started) for entry in logged):
+            case [b"lost", record, earlier]:
+                raise LostRace(decode(record), _found(mark, earlier) if mark else None)
+        if game.public and any(isinstance(entry.event, Started | Closed) for entry in logged):
             with suppress(StoreUnavailable), self._slot():  # readers remove it if this fails
                 self._redis.zrem(_OPEN, _entry(game))
 
     def events(self, game_id: str, after: int, limit: int) -> tuple[Logged, ...]:
         """At most `limit` (from 1) entries of the log with a number above `after`, in order."""
-        start = f"{min(after + 1, 2**63)}-0"
+        pipeline = self._redis.pipeline(transaction=False)
+        _ask_events(pipeline, game_id, after, limit)
         with self._slot():
-            entries = self._redis.xrange(_key(game_id, "events"), min=start, count=limit)
-        return tuple(
-            Logged(
-                number=int(entry.partition(b"-")[0]),
-                version=int(fields[b"v"]),
-                at=int(fields[b"t"]),
-                event=decode_event(fields[b"e"]),
-            )
-            for entry, fields in cast(list[tuple[bytes, dict[bytes, bytes]]], entries)
-        )
+            (entries,) = _answers(pipeline)
+        return _logged(entries)
+
+    def read(self, game_id: str, after: int, limit: int) -> tuple[Game, tuple[Logged, ...]]:
+        """The game and a part of its log, as `load` and `events`, in one round trip.
+
+        The log is read first, so the game knows of every entry: whoever may read the entries by
+        the game as it is then may read them.
+        """
+        pipeline = self._redis.pipeline(transaction=False)
+        _ask_events(pipeline, game_id, after, limit)
+        pipeline.hget(_key(game_id, "game"), "record")
+        with self._slot():
+            entries, record = _answers(pipeline)
+        return _game_of(record), _logged(entries)
 
     def results(self, game_id: str, after: int, limit: int) -> tuple[DealResult, ...]:
         """At most `limit` results of deals that have ended after the one numbered `after`."""
@@ -156,11 +217,16 @@ class Store:
         return tuple(decode_result(result) for result in cast(list[bytes], results))
 
     def open_tables(
-        self, limit: int, before: str | None, now: int
+        self,
+        limit: int,
+        before: str | None,
+        now: int,
+        wanted: Callable[[Game], bool] = lambda _: True,
     ) -> tuple[tuple[Game, ...], str | None]:
         """At most `limit` (from 1) public tables with a free seat at `now` (ms), the newest first.
 
-        The second value is the cursor to pass as `before` for the page that follows, None after the
+        Only the `wanted` ones: where they are rare, a page can have fewer though others follow. The
+        second value is the cursor to pass as `before` for the page that follows, None after the
         last. It stays good when tables come and go. Raises BadCursor.
         """
         if before is not None and not _ENTRY.fullmatch(before):
@@ -170,7 +236,7 @@ class Store:
             for reads in range(_MOST_READS):
                 count = (limit + 1) << reads
                 entries = self._entries(before, count)
-                found += self._open_among(entries, now)
+                found += filter(wanted, self._open_among(entries, now))
                 if len(found) > limit:
                     return tuple(found[:limit]), _entry(found[limit - 1])
                 if len(entries) < count:
@@ -210,6 +276,7 @@ class Store:
             "waiting": self._expiry.unstarted_seconds,
             "playing": self._expiry.running_seconds,
             "finished": self._expiry.finished_seconds,
+            "closed": self._expiry.finished_seconds,
         }
         return 1000 * seconds[game.status]
 
@@ -257,9 +324,11 @@ class Store:
                 game = decode(record)
             except UnreadableRecord:  # for the version of the service that wrote it
                 continue
-            if _is_open(game):
+            if entry != _entry(game):  # of a request that made the table at once with another
+                stale.append(entry)
+            elif _is_open(game):
                 found.append(game)
-            elif game.status != "waiting":
+            elif game.status != "waiting":  # it can never be open again
                 stale.append(entry)
         if stale:
             self._redis.zrem(_OPEN, *stale)
@@ -285,6 +354,11 @@ def _client(url: str, timeout_seconds: float) -> redis.Redis:
     )
 
 
+def bell_of(game_id: str) -> str:
+    """The channel on which each new version of that game is published."""
+    return _key(game_id, "bell")
+
+
 def _is_trouble(error: redis.RedisError) -> bool:
     return isinstance(error, _IN_TROUBLE) or str(error).partition(" ")[0] in _TROUBLE_CODES
 
@@ -305,6 +379,53 @@ def _key(game_id: str, part: str) -> str:
     return f"rummy:{{{game_id}}}:{part}"
 
 
+def _game_of(record: Any) -> Game:
+    if record is None:
+        raise _no_such_game()
+    return decode(cast(bytes, record))
+
+
+def _field(mark: Mark) -> str:
+    """The field of the game's hash with the last requests of that seat."""
+    return f"requests:{mark.owner[:32]}"
+
+
+def _claim(game_id: str, mark: Mark) -> str:
+    return _key(game_id, f"claim:{mark.key[:32]}")
+
+
+def _memory(mark: Mark, remembered: Remembered) -> str:
+    """One line: what the request is found by, then what is remembered of it."""
+    return f"{mark.key[:32]} {msgspec.json.encode(remembered).decode()}"
+
+
+def _found(mark: Mark, lines: bytes | None) -> Remembered | None:
+    """What is remembered under that mark."""
+    for line in (lines or b"").decode().split("\n"):
+        key, _, remembered = line.partition(" ")
+        if key == mark.key[:32]:
+            return msgspec.json.decode(remembered, type=Remembered)
+    return None
+
+
+def _ask_events(pipeline: Pipeline, game_id: str, after: int, limit: int) -> None:
+    start = f"{min(after + 1, 2**63)}-0"
+    pipeline.xrange(_key(game_id, "events"), min=start, count=limit)
+
+
+def _logged(entries: list[tuple[bytes, dict[bytes, bytes]]]) -> tuple[Logged, ...]:
+    return tuple(
+        Logged(
+            number=int(entry.partition(b"-")[0]),
+            version=int(fields[b"v"]),
+            at=int(fields[b"t"]),
+            event=decode_event(fields[b"e"]),
+            forced=fields.get(b"f") == b"1",
+        )
+        for entry, fields in entries
+    )
+
+
 def _event_arguments(logged: Sequence[Logged]) -> Iterator[int | bytes]:
     yield len(logged)
     for entry in logged:
@@ -312,6 +433,7 @@ def _event_arguments(logged: Sequence[Logged]) -> Iterator[int | bytes]:
         yield entry.version
         yield entry.at
         yield encode_event(entry.event)
+        yield int(entry.forced)
     for entry in logged:
         if isinstance(entry.event, DealEnded):
             yield encode_result(entry.event.result)

@@ -4,13 +4,30 @@ These structures are the contract's schemas too, so that document and answer can
 """
 
 from collections.abc import Iterable
+from datetime import datetime
 from functools import cache
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from service.game import Event, Game, Joined, Logged, Started, Status
+from service.game import (
+    Away,
+    Closed,
+    Event,
+    Game,
+    Joined,
+    Left,
+    Logged,
+    Rematch,
+    Removed,
+    Returned,
+    Started,
+    Status,
+    TableEvent,
+    WentAway,
+)
 from service.rummy.cards import Card
+from service.rummy.computer import Level
 from service.rummy.model import Count, DealResult, MatchResult, Move, SeatNumber
 from service.rummy.rules import (
     OPTIONS,
@@ -53,7 +70,12 @@ Version = Annotated[
 ]
 GameStatus = Annotated[
     Status,
-    Meta(description="`waiting` for players; `playing`; `finished`: the match is over."),
+    Meta(
+        description=(
+            "`waiting` for players; `playing`; `finished`: the match is over; `closed`: the table "
+            "was given up before a match began."
+        )
+    ),
 ]
 Clause = Annotated[
     str,
@@ -66,11 +88,21 @@ Clause = Annotated[
 
 
 class SeatView(Struct, frozen=True):
-    """A taken seat. Seats are numbered clockwise; the host's is 0."""
+    """A taken seat. Seats are numbered clockwise. Before the start they have no gaps."""
 
     seat: SeatNumber
     name: str
-    host: bool
+    host: Annotated[bool, Meta(description="Whether its player may start the match.")]
+    computer: Annotated[
+        Level | None, Meta(description="The level of the computer that plays it; null: a person.")
+    ]
+    away: Annotated[
+        Away | None,
+        Meta(
+            description="Why the computer plays a person's seat: who `left`, or let too many turns "
+            "pass, can take it back."
+        ),
+    ]
 
 
 class GameView(Struct, frozen=True, kw_only=True):
@@ -82,6 +114,8 @@ class GameView(Struct, frozen=True, kw_only=True):
     variant: VariantId
     practice: Annotated[bool, Meta(description="Whether the cards are known beforehand.")]
     public: Annotated[bool, Meta(description="Whether the table is listed while it waits.")]
+    private: Annotated[bool, Meta(description="Whether joining takes an invitation code.")]
+    spectators: Annotated[bool, Meta(description="Whether it may be watched without a seat.")]
     autostart: Annotated[bool, Meta(description="Whether it starts with the last seat taken.")]
     size: Annotated[Count, Meta(description="How many seats the table has.")]
     seats: Annotated[tuple[SeatView, ...], Meta(description="Those taken, clockwise.")]
@@ -97,6 +131,12 @@ class GameView(Struct, frozen=True, kw_only=True):
     created_at: Instant
     changed_at: Annotated[Instant, Meta(description="When it came to this version.")]
     expires_at: Annotated[Instant, Meta(description="When it is deleted if nobody moves.")]
+    turn_ends_at: Annotated[
+        Instant | None,
+        Meta(description="When the turn is played by force (table.1); null: there is no clock."),
+    ]
+    rematch: Annotated[GameId | None, Meta(description="The game that follows this one.")]
+    rematch_of: Annotated[GameId | None, Meta(description="The game that this one follows.")]
     deal: Annotated[DealView | None, Meta(description="Null before the start and after the end.")]
     hand: Annotated[tuple[Card, ...] | None, Meta(description="The caller's cards.")]
     may_not_discard: Annotated[
@@ -124,15 +164,19 @@ class LogEntry(Struct, frozen=True):
     game: GameId
     version: Annotated[Version, Meta(description="The version that the change made.")]
     at: Instant
-    event: Joined | Started | PublicEvent
+    forced: Annotated[bool, Meta(description="Whether the clock did it, not the player.")]
+    event: Joined | Left | Removed | Closed | WentAway | Returned | Started | Rematch | PublicEvent
 
 
 class Changed(Struct, frozen=True):
-    """The answer to a change: the game as it is now, and what the change did."""
+    """The answer to a change: what it did, and the game as it is now."""
 
-    version: Version
+    version: Annotated[Version, Meta(description="The version that the change made.")]
     game: GameView
-    events: Annotated[tuple[LogEntry, ...], Meta(description="What the change did, in order.")]
+    events: Annotated[
+        tuple[LogEntry, ...],
+        Meta(description="What the change did, in order; after a `wait`, all that came since."),
+    ]
 
 
 class Seated(Struct, frozen=True):
@@ -146,9 +190,30 @@ class Seated(Struct, frozen=True):
             pattern=r"^[a-z2-7]{16}\.[A-Za-z0-9_-]{43}$",
         ),
     ]
-    version: Version
+    invitation: Annotated[
+        str | None,
+        Meta(
+            description="The maker of a private table gets the code here that joining takes.",
+            extra_json_schema={"examples": ["k7fq2-mxp4d"]},
+        ),
+    ]
+    version: Annotated[Version, Meta(description="The version that the change made.")]
     game: GameView
     events: Annotated[tuple[LogEntry, ...], Meta(description="What the change did, in order.")]
+
+
+class Checked(Struct, frozen=True):
+    """The answer to a move that was only checked: it would be accepted. Nothing has changed."""
+
+    accepted: Literal[True]
+    version: Annotated[Version, Meta(description="The game's version, as it was and is.")]
+    game: Annotated[
+        GameView | None,
+        Meta(
+            description="The game as the move would leave it, before anybody else moves; null if "
+            "it would show what is hidden now."
+        ),
+    ]
 
 
 class TableView(Struct, frozen=True, kw_only=True):
@@ -159,7 +224,9 @@ class TableView(Struct, frozen=True, kw_only=True):
     practice: Annotated[bool, Meta(description="Whether the cards are known beforehand.")]
     size: Annotated[Count, Meta(description="How many seats the table has.")]
     taken: Annotated[Count, Meta(description="How many of them are taken.")]
-    host: Annotated[str, Meta(description="The name of the maker.")]
+    computers: Annotated[Count, Meta(description="How many of those by computer players.")]
+    host: Annotated[str, Meta(description="The name of the host.")]
+    spectators: Annotated[bool, Meta(description="Whether it may be watched without a seat.")]
     autostart: Annotated[bool, Meta(description="Whether it starts with the last seat taken.")]
     options: Annotated[Rules, Meta(description="Every option's effective value for a full table.")]
     deviations: Annotated[
@@ -181,6 +248,30 @@ class GameList(Struct, frozen=True):
     """The games that the caller's token has a seat in."""
 
     games: tuple[GameView, ...]
+
+
+class OwnGame(Struct, frozen=True):
+    """One of the caller's games."""
+
+    token: Annotated[Count, Meta(description="Which of the tokens sent opens it, from 0.")]
+    can_act: Annotated[bool, Meta(description="Whether there is a move to make now.")]
+    game: GameView
+
+
+class OwnGames(Struct, frozen=True):
+    """The caller's games, the most urgent first."""
+
+    games: Annotated[
+        tuple[OwnGame, ...],
+        Meta(
+            description="Where there is a move to make, by deadline; then those being played, "
+            "those waiting, those that are over."
+        ),
+    ]
+    gone: Annotated[
+        tuple[Count, ...],
+        Meta(description="Which of the tokens open nothing any more, from 0."),
+    ]
 
 
 class EventList(Struct, frozen=True):
@@ -267,7 +358,11 @@ class Health(Struct, frozen=True):
 def game_view(game: Game, seat: int | None, now: int, expires_at: int) -> GameView:
     """The game as `seat` may see it; times in milliseconds."""
     rules = rules_of(game)
-    match = view(game.match, seat, now, MOST_MOVES_IN_VIEW) if game.match else None
+    # By a repeated request somebody may look who has no seat any more.
+    seen = game.match if game.spectators or seat is not None else None
+    match = view(seen, seat, now, MOST_MOVES_IN_VIEW) if seen else None
+    # Who is away may come back, and nothing else.
+    away = seat is not None and game.seats[seat].away is not None
     return GameView(
         id=game.id,
         version=game.version,
@@ -275,10 +370,13 @@ def game_view(game: Game, seat: int | None, now: int, expires_at: int) -> GameVi
         variant=game.variant,
         practice=game.practice is not None,
         public=game.public,
+        private=game.invitation is not None,
+        spectators=game.spectators,
         autostart=game.autostart,
         size=game.size,
         seats=tuple(
-            SeatView(number, taken.name, number == 0) for number, taken in enumerate(game.seats)
+            SeatView(number, taken.name, number == game.host, taken.played_by, taken.away)
+            for number, taken in enumerate(game.seats)
         ),
         you=seat,
         options=rules,
@@ -286,15 +384,24 @@ def game_view(game: Game, seat: int | None, now: int, expires_at: int) -> GameVi
         created_at=instant(game.created_at),
         changed_at=instant(game.changed_at),
         expires_at=instant(expires_at),
+        turn_ends_at=_turn_ends_at(game),
+        rematch=game.rematch,
+        rematch_of=game.rematch_of,
         deal=match.deal if match else None,
         hand=match.hand if match else None,
         may_not_discard=match.may_not_discard if match else None,
-        moves=match.moves if match else (),
-        moves_truncated=match.moves_truncated if match else False,
+        moves=match.moves if match and not away else (),
+        moves_truncated=match.moves_truncated if match and not away else False,
         totals=match.totals if match else (0,) * len(game.seats),
         last_deal=match.last_deal if match else None,
         result=match.result if match else None,
     )
+
+
+def own_games(found: Iterable[tuple[int, GameView]], gone: tuple[int, ...]) -> OwnGames:
+    """The views of the games that tokens open, by the token's place."""
+    games = tuple(OwnGame(place, bool(game.moves), game) for place, game in found)
+    return OwnGames(games, gone)
 
 
 def rules_of(game: Game) -> Rules:
@@ -306,7 +413,12 @@ def log_entries(game: Game, logged: Iterable[Logged], seat: int | None) -> tuple
     """The entries of the log as `seat` may read them."""
     return tuple(
         LogEntry(
-            entry.number, game.id, entry.version, instant(entry.at), _public(entry.event, seat)
+            entry.number,
+            game.id,
+            entry.version,
+            instant(entry.at),
+            entry.forced,
+            _public(entry.event, seat),
         )
         for entry in logged
     )
@@ -335,7 +447,9 @@ def table_view(game: Game, expires_at: int) -> TableView:
         practice=game.practice is not None,
         size=game.size,
         taken=len(game.seats),
-        host=game.seats[0].name,
+        computers=sum(not seat.is_persons for seat in game.seats),
+        spectators=game.spectators,
+        host=game.seats[game.host].name,
         autostart=game.autostart,
         options=rules,
         deviations=deviations(rules),
@@ -346,7 +460,9 @@ def table_view(game: Game, expires_at: int) -> TableView:
 
 def move_list(game: Game, seat: int, now: int) -> MoveList:
     """What that seat may do at the time `now` (milliseconds)."""
-    moves, truncated = moves_of(game.match, seat, now, MOST_MOVES) if game.match else ((), False)
+    if game.match is None or game.seats[seat].away is not None:
+        return MoveList(game.version, (), False)
+    moves, truncated = moves_of(game.match, seat, now, MOST_MOVES)
     return MoveList(game.version, moves, truncated)
 
 
@@ -418,5 +534,13 @@ def _option_view(option: Option, rule: str, by_players: tuple[DefaultFor, ...]) 
     )
 
 
-def _public(event: Event, seat: int | None) -> Joined | Started | PublicEvent:
-    return event if isinstance(event, Joined | Started) else redact(event, seat)
+def _turn_ends_at(game: Game) -> datetime | None:
+    """The deadline of the person on turn; what is due of a computer is nobody's deadline."""
+    deal = game.match.deal if game.match else None
+    if game.due is None or deal is None or game.seats[deal.turn].played_by is not None:
+        return None
+    return instant(game.due)
+
+
+def _public(event: Event, seat: int | None) -> TableEvent | PublicEvent:
+    return event if isinstance(event, TableEvent) else redact(event, seat)

@@ -35,13 +35,36 @@ SCRIPTS: dict[str, tuple[Step, ...]] = {
         ("discard", "first_game", 1),
         ("callRummy", "jokers_and_calls", 0),
     ),
+    "people_and_computers": (
+        ("createGame", "people_and_computers", None),
+        ("joinGame", "first_game", None),
+        ("addComputers", "people_and_computers", 0),
+        ("removePlayer", "people_and_computers", 0),
+        ("startGame", "jokers_and_calls", 0),
+        ("leaveGame", "people_and_computers", 1),
+        ("returnToGame", "people_and_computers", 1),
+        ("leaveGame", "people_and_computers", 1),
+        ("leaveGame", "people_and_computers", 0),
+        ("rematch", "people_and_computers", 0),
+        ("closeTable", "people_and_computers", 2),
+        ("queryGames", "people_and_computers", None),
+    ),
     "house_rules": (("createGame", "house_rules", None),),
+    "alone": (("createGame", "alone", None),),
+    "private": (("createGame", "private", None),),
 }
 
 _BODIES = {
     "createGame": examples.CREATE,
     "joinGame": examples.JOIN,
+    "addComputers": examples.COMPUTERS,
+    "removePlayer": examples.REMOVE,
     "startGame": examples.START,
+    "leaveGame": examples.LEAVE,
+    "returnToGame": examples.RETURN,
+    "rematch": examples.REMATCH,
+    "closeTable": examples.CLOSE,
+    "queryGames": examples.QUERY,
     "draw": examples.DRAW,
     "meld": examples.MELD,
     "layoff": examples.LAYOFF,
@@ -50,7 +73,17 @@ _BODIES = {
     "callRummy": examples.RUMMY,
     "playTurn": examples.TURN,
 }
-_PATHS = {"joinGame": "join", "startGame": "start", "callRummy": "rummy", "playTurn": "turn"}
+_PATHS = {
+    "joinGame": "join",
+    "addComputers": "computers",
+    "removePlayer": "remove",
+    "startGame": "start",
+    "leaveGame": "leave",
+    "returnToGame": "return",
+    "closeTable": "close",
+    "callRummy": "rummy",
+    "playTurn": "turn",
+}
 
 _SHORT = ("2C", "5H", "3C", "7S", "4C", "9D")
 
@@ -70,6 +103,8 @@ def play(client: Any, steps: tuple[Step, ...]) -> ExampleGame:
         body = _BODIES[operation][example]["value"]
         if operation == "createGame":
             path = "/v1/games"
+        elif operation == "queryGames":
+            path = "/v1/games/query"
         else:
             path = f"/v1/games/{game.id}/{_PATHS.get(operation, operation)}"
         _send(client, game, path, body, seat)

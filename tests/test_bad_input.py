@@ -149,9 +149,9 @@ def test_a_cursor_from_elsewhere_is_refused(client: CheckedClient, cursor: str) 
 
 def test_a_query_where_none_is_read_is_refused(client: CheckedClient, game: ExampleGame) -> None:
     for path in ("/v1/variants", f"/v1/games/{game.id}", f"/v1/games/{game.id}/score"):
-        answer = client.get(f"{path}?wait=30")
+        answer = client.get(f"{path}?patience=30")
         assert (answer.status_code, answer.json["code"]) == (422, "invalid_request")
-        assert answer.json["fields"] == [{"field": "wait", "reason": "Unknown field."}]
+        assert answer.json["fields"] == [{"field": "patience", "reason": "Unknown field."}]
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "TRACE", "QUERY", "NONSENSE"])

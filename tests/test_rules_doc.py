@@ -9,7 +9,7 @@ from service.rummy.rules import OPTIONS, PRESETS, Option, Preset, clause, defaul
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
-CLAUSE = r"(?:common|jokers|straight|seven-card|parlett|call-rummy)\.\d+"
+CLAUSE = r"(?:common|jokers|straight|seven-card|parlett|call-rummy|table)\.\d+"
 HOW_MANY = {
     "common": 15,
     "jokers": 4,
@@ -17,6 +17,7 @@ HOW_MANY = {
     "seven-card": 6,
     "parlett": 6,
     "call-rummy": 7,
+    "table": 6,
 }
 
 

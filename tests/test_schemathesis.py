@@ -16,7 +16,11 @@ from flask.testing import FlaskClient
 from hypothesis import HealthCheck, settings
 from schemathesis import Case, CheckContext, GenerationMode, Response
 from schemathesis.core import NotSet
-from schemathesis.specs.openapi.checks import negative_data_rejection
+from schemathesis.specs.openapi.checks import (
+    allow_header_conformance,
+    negative_data_rejection,
+    unsupported_method,
+)
 
 from service.app import create_app
 from service.config import Config
@@ -24,10 +28,20 @@ from tests.example_games import SCRIPTS, ExampleGame, play, play_to_the_end
 
 LONG = os.environ.get("RUMMY_FUZZ_EXAMPLES")
 
-SEMANTIC = {"bad_text", "bad_practice", "bad_cursor", "options_refused"}
+SEMANTIC = {
+    "bad_cursor",
+    "bad_practice",
+    "bad_table",
+    "bad_text",
+    "idempotency_key_reused",
+    "options_refused",
+}
 """Refusals of what is of the documented form, for reasons that a JSON schema cannot say: characters
 that no name may have, cards that are no pack, cursors of another service, options that are each
-possible but not together."""
+possible but not together, more computer players than seats, a key that came before."""
+
+BODILESS = {"startGame", "closeTable", "leaveGame", "returnToGame", "rematch"}
+"""The operations that need no body."""
 
 
 class Front:
@@ -85,6 +99,8 @@ def app(redis_url: str) -> Flask:
 def test_every_answer_is_a_documented_one(case: Case, app: Flask) -> None:
     operation = case.operation.definition.raw["operationId"]
     headers = {}
+    if _is_positive(case) and case.query and "wait" in case.query:
+        case.query["wait"] = 0  # nothing would happen meanwhile
     if "game_id" in case.path_parameters:
         chance = zlib.crc32(repr((case.path_parameters, case.body, case.query)).encode())
         client = app.test_client()
@@ -94,12 +110,16 @@ def test_every_answer_is_a_documented_one(case: Case, app: Flask) -> None:
             case.body = _legal_body(client, game, token, case, chance)
         if chance & 7:
             headers["Authorization"] = f"Bearer {token}"
-    # Schemathesis 4.32 takes it for wrong to leave out the body that startGame does not need.
-    harmless = operation == "startGame" and isinstance(case.body, NotSet)
+    # Schemathesis 4.32 takes it for wrong to leave out a body that is not needed.
+    excluded = []
+    if operation in BODILESS and isinstance(case.body, NotSet):
+        excluded.append(negative_data_rejection)
+    if operation == "queryGames":  # to GET that address is to ask for a game of that name
+        excluded += [allow_header_conformance, unsupported_method]
     case.call_and_validate(
         headers=headers,
         additional_checks=[valid_requests_are_understood],
-        excluded_checks=[negative_data_rejection] if harmless else [],
+        excluded_checks=excluded,
     )
 
 
@@ -135,7 +155,7 @@ def _legal_body(client: FlaskClient, game: ExampleGame, token: str, case: Case, 
     """A body that the rules allow now, if there is one for that operation."""
     found = client.get(f"/v1/games/{game.id}/moves", headers={"Authorization": f"Bearer {token}"})
     kind = case.operation.path.rpartition("/")[2]
-    moves = found.json["moves"]
+    moves = found.json.get("moves", ())  # the seat of an example may have been left
     bodies = [move for move in moves if move["move"] == kind]
     if kind == "turn":
         bodies = [{"discard": move["card"]} for move in moves if move["move"] == "discard"]

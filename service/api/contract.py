@@ -186,9 +186,9 @@ def _exact(node: Any) -> Any:
         return node
     schema = {name: _exact(value) for name, value in node.items()}
     if isinstance(schema.get("enum"), list):
-        texts = schema.pop("enum")
-        schema = {"type": "string", **schema}
-        schema |= {"const": texts[0]} if len(texts) == 1 else {"enum": texts}
+        values = schema.pop("enum")
+        schema = {"type": "boolean" if isinstance(values[0], bool) else "string", **schema}
+        schema |= {"const": values[0]} if len(values) == 1 else {"enum": values}
     if "discriminator" in schema and "anyOf" in schema:
         schema["oneOf"] = schema.pop("anyOf")
     return schema

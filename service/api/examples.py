@@ -1,7 +1,8 @@
-"""The examples of requests in the contract: two short games that can be sent as they stand.
+"""The examples of requests in the contract: short games that can be sent as they stand.
 
 `first_game` goes from making a table to a second player's whole turn; `jokers_and_calls` shows what
 the first has no room for. Both are practice tables, so that the cards are the ones named here.
+`people_and_computers` is about who sits at a table.
 """
 
 from typing import Any
@@ -10,6 +11,7 @@ Examples = dict[str, dict[str, Any]]
 
 _FIRST = "first_game"
 _SECOND = "jokers_and_calls"
+_THIRD = "people_and_computers"
 
 
 def _example(summary: str, value: dict[str, Any]) -> dict[str, Any]:
@@ -36,6 +38,25 @@ CREATE: Examples = {
             "practice": {"seed": "45", "dealer": 1},
         },
     ),
+    _THIRD: _example(
+        "A table with a computer player and a clock, started by the host",
+        {
+            "variant": "seven-card",
+            "name": "Anna",
+            "seats": 4,
+            "computers": ["steady"],
+            "options": {"turn_seconds": 60},
+            "autostart": False,
+        },
+    ),
+    "alone": _example(
+        "Against two computer players: the match begins at once",
+        {"variant": "parlett", "name": "Anna", "seats": 3, "computers": ["steady", "sharp"]},
+    ),
+    "private": _example(
+        "A private table, which joining takes the invitation code of; nobody may watch",
+        {"variant": "call-rummy", "name": "Anna", "private": True, "spectators": False},
+    ),
     "house_rules": _example(
         "A public table for four with house rules",
         {
@@ -49,6 +70,22 @@ CREATE: Examples = {
 }
 
 JOIN: Examples = {_FIRST: _example("Bo takes the next seat", {"name": "Bo"})}
+
+COMPUTERS: Examples = {_THIRD: _example("A third player that never tires", {"levels": ["sharp"]})}
+
+REMOVE: Examples = {_THIRD: _example("The player in seat 3", {"seat": 3})}
+
+LEAVE: Examples = {_THIRD: _example("Nothing has to be said", {})}
+
+RETURN: Examples = {_THIRD: _example("Nothing has to be said", {})}
+
+REMATCH: Examples = {_THIRD: _example("Nothing has to be said", {})}
+
+CLOSE: Examples = {_THIRD: _example("Nothing has to be said", {})}
+
+QUERY: Examples = {
+    _THIRD: _example("A game that is gone", {"tokens": [f"{'a' * 16}.{'A' * 43}"]}),
+}
 
 START: Examples = {_SECOND: _example("Nothing has to be said", {})}
 

@@ -5,25 +5,33 @@ from flask import Response, request
 from service import errors
 from service.api import examples, schemas
 from service.api.http import (
+    EVENT_STREAM,
     Blueprint,
     answer,
     caller_has,
     etag,
+    last_event_id,
     needed_token,
-    pinned_version,
     refuse_unread_query,
     tables,
+    terms,
     token,
+    wants_stream,
 )
+from service.api.stream import streamed
 from service.game import Game
+from service.rummy.computer import Level
 from service.rummy.model import Move
-from service.tables import NewTable, Outcome, SeatTaken
+from service.tables import SHORTEST_CLAIM_KEY, NewTable, Outcome, SeatTaken
 from service.views import (
     Changed,
+    Checked,
     EventList,
     GameList,
     GameView,
+    LogEntry,
     MoveList,
+    OwnGames,
     Score,
     Seated,
     TableList,
@@ -32,6 +40,7 @@ from service.views import (
     game_view,
     log_entries,
     move_list,
+    own_games,
     score_view,
     table_view,
 )
@@ -67,6 +76,55 @@ _IF_NONE_MATCH = {
     "schema": {"type": "string"},
     "description": 'The version that the caller has, such as `"12"`; 304 if there is no newer one.',
 }
+_KEY = {
+    "in": "header",
+    "name": "Idempotency-Key",
+    "schema": {"type": "string", "pattern": "^[!-~]([ -~]{0,253}[!-~])?$"},
+    "description": (
+        "Makes the request safe to repeat: with the same key and the same wish it is carried out "
+        "once, and a repeat gets the first answer. A seat's last 32 are remembered."
+    ),
+}
+_CLAIM_KEY = {
+    **_KEY,
+    "schema": {
+        "type": "string",
+        "pattern": f"^[!-~][ -~]{{{SHORTEST_CLAIM_KEY - 2},253}}[!-~]$",
+    },
+    "description": (
+        "Makes the request safe to repeat: with the same key and the same wish it is carried out "
+        "once, and for a day a repeat gets the same seat and token. So it must be hard to guess: a "
+        "UUID is."
+    ),
+}
+_LAST_EVENT_ID = {
+    "in": "header",
+    "name": "Last-Event-ID",
+    "schema": {"type": "integer", "minimum": 0},
+    "description": "How browsers resume a stream: the same as `after`, and counts before it.",
+}
+_REPLAYED = {
+    "Idempotency-Replayed": {
+        "schema": {"type": "string", "const": "true"},
+        "description": "There if an earlier request with this key was carried out, not this one.",
+    }
+}
+_OR_STREAM = {
+    200: {
+        "content": {
+            EVENT_STREAM: {
+                "schema": {
+                    "type": "string",
+                    "description": (
+                        "First `event: game` with a GameView, then `event: entry` with a LogEntry "
+                        "for each event, with its id; `event: end` when the match is over. Lines "
+                        "that begin with a colon are signs of life."
+                    ),
+                }
+            }
+        }
+    }
+}
 _ETAG = {
     "ETag": {
         "schema": {"type": "string", "pattern": '^"[0-9]+"$'},
@@ -89,6 +147,12 @@ _TABLES_OR_GAMES = {
     ]
 }
 
+_CHANGED_OR_CHECKED = {
+    "anyOf": [
+        {"$ref": "#/components/schemas/Changed"},
+        {"$ref": "#/components/schemas/Checked"},
+    ]
+}
 _SEAT = "The seat, its token, and the game."
 _AFTER = "The game afterwards, and what happened."
 
@@ -100,11 +164,17 @@ _OF_GAME = (
     errors.StoreUnavailable,
     errors.UnreadableRecord,
 )
-_OF_CHANGE = (*_OF_GAME, errors.StaleVersion, errors.BadVersion, errors.TooBusy)
+_OF_LOOK = (errors.BadToken, errors.NotYourSeat, errors.NoSpectators, *_OF_GAME)
+_OF_KEY = (errors.BadIdempotencyKey, errors.IdempotencyKeyReused)
+_OF_CHANGE = (*_OF_GAME, *_OF_KEY, errors.StaleVersion, errors.BadVersion, errors.TooBusy)
+_OF_SEATING = (errors.AlreadyStarted, errors.TableClosed, *_OF_CHANGE)
+_OF_HOST = (*_OF_TOKEN, errors.NotTheHost, *_OF_SEATING)
 _OF_MOVE = (
     *_OF_TOKEN,
     *_OF_CHANGE,
     errors.NotStarted,
+    errors.TableClosed,
+    errors.SeatAway,
     errors.MatchOver,
 )
 _OF_PLAY = (
@@ -141,24 +211,27 @@ _OF_DISCARD = (*_OF_PLAY, errors.UpcardReturned)
 
 @games.route("", methods=["POST"])
 @games.arguments(schemas.NewTableRequest(), examples=examples.CREATE)
-@games.response(201, "Seated", description=_SEAT, headers={**_ETAG, **_LOCATION})
+@games.response(201, "Seated", description=_SEAT, headers={**_ETAG, **_LOCATION, **_REPLAYED})
 @games.refuses(
     errors.InvalidRequest,
     errors.OptionsRefused,
     errors.BadPractice,
+    errors.BadTable,
     errors.BadText,
+    *_OF_KEY,
     errors.StoreUnavailable,
+    errors.UnreadableRecord,
     http=_OF_BODY,
 )
-@games.doc(operationId="createGame", security=_PUBLIC)
+@games.doc(operationId="createGame", security=_PUBLIC, parameters=[_CLAIM_KEY])
 def create(wanted: NewTable) -> Response:
     """Make a table
 
-    The maker takes seat 0 and is the host. The answer holds the seat's token, this once: keep it,
-    and send it as `Authorization: Bearer …` with every move. The options are agreed here; what
-    differs from the variant is listed in the game.
+    The maker takes the first seat and is the host. The answer holds the seat's token, this once:
+    keep it, and send it as `Authorization: Bearer …` with every move. The options are agreed here;
+    what differs from the variant is listed in the game.
     """
-    return _seated(tables().create(wanted))
+    return _seated(tables().create(wanted, terms()))
 
 
 @games.route("", methods=["GET"])
@@ -178,73 +251,187 @@ def list_games(wish: schemas.ListWish) -> Response:
     Public tables that wait for players, the newest first. With `mine` and a seat token: the game
     that the token has a seat in.
     """
-    return _own_games() if wish.mine else _open_tables(wish)
+    return _own_game() if wish.mine else _open_tables(wish)
 
 
-@games.route("/<game_id>", methods=["GET"], parameters=[_GAME])
+@games.route("/query", methods=["POST"])
+@games.arguments(schemas.GamesOfRequest(), examples=examples.QUERY)
+@games.response(200, "OwnGames", description="The games.")
+@games.refuses(
+    errors.InvalidRequest,
+    errors.BadToken,
+    errors.StoreUnavailable,
+    errors.UnreadableRecord,
+    http=_OF_BODY,
+)
+@games.doc(operationId="queryGames", security=_PUBLIC)
+def query(wanted: dict[str, tuple[str, ...]]) -> Response:
+    """Look at many of one's games at once
+
+    The games that the tokens open, the most urgent first: where there is a move to make, by
+    deadline; then the others. The tokens are in the body, so they are in no log. Nothing changes.
+    """
+    found, gone = tables().games_of(wanted["tokens"])
+    return answer(own_games(((place, _view(game, seat)) for place, game, seat in found), gone))
+
+
+@games.route("/<game_id>", methods=["GET"], parameters=[_GAME, _IF_NONE_MATCH])
+@games.arguments(schemas.LookQuery(), location="query")
 @games.response(200, "GameView", description="The game.", headers=_ETAG)
 @games.alt_response(304, description="The caller has this version.", headers=_ETAG)
-@games.refuses(errors.BadToken, errors.NotYourSeat, *_OF_GAME)
-@games.doc(operationId="getGame", security=_ANYBODY, parameters=[_IF_NONE_MATCH])
-def look(game_id: str) -> Response:
+@games.refuses(*_OF_LOOK)
+@games.doc(operationId="getGame", security=_ANYBODY)
+def look(wish: dict[str, int], game_id: str) -> Response:
     """Look at a game
 
     With a seat token: as that seat sees it, with its hand and its legal moves. Without: as
-    everybody may see it. The ETag is the version.
+    everybody may see it. The ETag is the version. With `wait`, the answer comes when there is
+    another version than If-None-Match names, or when the time is up.
     """
-    game, seat = tables().look(game_id, token())
+    game, seat = tables().look(game_id, token(), wish["wait"], caller_has)
     if caller_has(game.version) and not changes_with_time(game):
         return Response(status=304, headers=_caching(game))
     return answer(_view(game, seat), headers=_caching(game))
 
 
-@games.route("/<game_id>/join", methods=["POST"], parameters=[_GAME])
+@games.route("/<game_id>/join", methods=["POST"], parameters=[_GAME, _IF_MATCH, _CLAIM_KEY])
 @games.arguments(schemas.JoinRequest(), examples=examples.JOIN)
-@games.response(201, "Seated", description=_SEAT, headers={**_ETAG, **_LOCATION})
+@games.response(201, "Seated", description=_SEAT, headers={**_ETAG, **_LOCATION, **_REPLAYED})
 @games.refuses(
     errors.BadText,
+    errors.InvitationNeeded,
     errors.TableFull,
-    errors.AlreadyStarted,
     errors.OptionsDoNotFit,
-    *_OF_CHANGE,
+    *_OF_SEATING,
     http=_OF_BODY,
 )
-@games.doc(operationId="joinGame", security=_PUBLIC, parameters=[_IF_MATCH])
+@games.doc(operationId="joinGame", security=_PUBLIC)
 def join(wanted: dict[str, str], game_id: str) -> Response:
     """Take a seat
 
     The next free seat, clockwise. The answer holds the seat's token, this once. If the table
-    starts by itself, the last seat taken starts it.
+    starts by itself, the last seat taken starts it. A private table takes its invitation code.
     """
-    return _seated(tables().join(game_id, wanted["name"], pinned_version()))
+    return _seated(tables().join(game_id, wanted["name"], wanted["invitation"], terms()))
 
 
-@games.route("/<game_id>/start", methods=["POST"], parameters=[_GAME])
-@games.arguments(schemas.StartRequest(), required=False, examples=examples.START)
-@games.response(200, "Changed", description=_AFTER, headers=_ETAG)
-@games.refuses(
-    *_OF_TOKEN,
-    errors.NotTheHost,
-    errors.AlreadyStarted,
-    errors.TooFewPlayers,
-    errors.OptionsDoNotFit,
-    *_OF_CHANGE,
-    http=_OF_BODY,
-)
-@games.doc(operationId="startGame", security=_SEATED, parameters=[_IF_MATCH])
+@games.route("/<game_id>/computers", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
+@games.arguments(schemas.ComputersRequest(), examples=examples.COMPUTERS)
+@games.response(200, "Changed", description=_AFTER, headers={**_ETAG, **_REPLAYED})
+@games.refuses(errors.TableFull, errors.OptionsDoNotFit, *_OF_HOST, http=_OF_BODY)
+@games.doc(operationId="addComputers", security=_SEATED)
+def computers(wanted: dict[str, tuple[Level, ...]], game_id: str) -> Response:
+    """Give seats to computer players
+
+    For the host, before the start: the next free seats, one for each level. If the table starts by
+    itself, the last seat taken starts it.
+    """
+    return _changed(tables().add_computers(game_id, needed_token(), wanted["levels"], terms()))
+
+
+@games.route("/<game_id>/remove", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
+@games.arguments(schemas.RemoveRequest(), examples=examples.REMOVE)
+@games.response(200, "Changed", description=_AFTER, headers={**_ETAG, **_REPLAYED})
+@games.refuses(errors.NoSuchSeat, errors.OwnSeat, *_OF_HOST, http=_OF_BODY)
+@games.doc(operationId="removePlayer", security=_SEATED)
+def remove(wanted: dict[str, int], game_id: str) -> Response:
+    """Remove a player
+
+    For the host, before the start, a person or a computer player. The seats behind move up, and
+    the token of that seat opens nothing any more.
+    """
+    return _changed(tables().remove(game_id, needed_token(), wanted["seat"], terms()))
+
+
+@games.route("/<game_id>/start", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
+@games.arguments(schemas.EmptyRequest(), required=False, examples=examples.START)
+@games.response(200, "Changed", description=_AFTER, headers={**_ETAG, **_REPLAYED})
+@games.refuses(errors.TooFewPlayers, errors.OptionsDoNotFit, *_OF_HOST, http=_OF_BODY)
+@games.doc(operationId="startGame", security=_SEATED)
 def start(_: dict[str, object], game_id: str) -> Response:
     """Start the match
 
     For the host: with those who sit there, at least two. Free seats are taken away. Options that
     depend on the number of players are settled now.
     """
-    return _changed(tables().start(game_id, needed_token(), pinned_version()))
+    return _changed(tables().start(game_id, needed_token(), terms()))
+
+
+@games.route("/<game_id>/close", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
+@games.arguments(schemas.EmptyRequest(), required=False, examples=examples.CLOSE)
+@games.response(200, "Changed", description=_AFTER, headers={**_ETAG, **_REPLAYED})
+@games.refuses(*_OF_TOKEN, errors.NotTheHost, errors.AlreadyStarted, *_OF_CHANGE, http=_OF_BODY)
+@games.doc(operationId="closeTable", security=_SEATED)
+def close(_: dict[str, object], game_id: str) -> Response:
+    """Close the table
+
+    For the host, before the start: nobody can join any more. A closed table stays as it is.
+    """
+    return _changed(tables().close(game_id, needed_token(), terms()))
+
+
+@games.route("/<game_id>/leave", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
+@games.arguments(schemas.EmptyRequest(), required=False, examples=examples.LEAVE)
+@games.response(200, "Changed", description=_AFTER, headers={**_ETAG, **_REPLAYED})
+@games.refuses(*_OF_TOKEN, errors.TableClosed, errors.MatchOver, *_OF_CHANGE, http=_OF_BODY)
+@games.doc(operationId="leaveGame", security=_SEATED)
+def leave(_: dict[str, object], game_id: str) -> Response:
+    """Leave
+
+    Before the start the seat is free again and those behind move up; the host's part passes on, and
+    the last person closes the table. During play the computer takes the seat at once, until its
+    player returns; when no person is left, the match ends as abandoned.
+    """
+    return _changed(tables().leave(game_id, needed_token(), terms()))
+
+
+@games.route("/<game_id>/return", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
+@games.arguments(schemas.EmptyRequest(), required=False, examples=examples.RETURN)
+@games.response(200, "Changed", description=_AFTER, headers={**_ETAG, **_REPLAYED})
+@games.refuses(
+    *_OF_TOKEN,
+    errors.NotStarted,
+    errors.TableClosed,
+    errors.MatchOver,
+    *_OF_CHANGE,
+    http=_OF_BODY,
+)
+@games.doc(operationId="returnToGame", security=_SEATED)
+def come_back(_: dict[str, object], game_id: str) -> Response:
+    """Return to one's seat
+
+    Takes it back from the computer, after leaving or after too many forced turns.
+    """
+    return _changed(tables().come_back(game_id, needed_token(), terms()))
+
+
+@games.route("/<game_id>/rematch", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
+@games.arguments(schemas.EmptyRequest(), required=False, examples=examples.REMATCH)
+@games.response(201, "Seated", description=_SEAT, headers={**_ETAG, **_LOCATION, **_REPLAYED})
+@games.refuses(
+    *_OF_TOKEN,
+    errors.NotStarted,
+    errors.MatchNotOver,
+    errors.TableFull,
+    errors.OptionsDoNotFit,
+    *_OF_SEATING,
+    http=_OF_BODY,
+)
+@games.doc(operationId="rematch", security=_SEATED)
+def rematch(_: dict[str, object], game_id: str) -> Response:
+    """Play again
+
+    After the match: the caller's seat in the game that follows this one, with the same options and
+    computer players, for the same people. They come by this same request, sit in the order of their
+    old seats, and the match starts as it did here. Sent again it gives the same seat and token.
+    """
+    return _seated(tables().rematch(game_id, needed_token(), terms()))
 
 
 @games.route("/<game_id>/score", methods=["GET"], parameters=[_GAME])
 @games.arguments(schemas.ScoreQuery(), location="query")
 @games.response(200, "Score", description="The score.")
-@games.refuses(errors.BadToken, errors.NotYourSeat, *_OF_GAME)
+@games.refuses(*_OF_LOOK)
 @games.doc(operationId="getScore", security=_ANYBODY)
 def score(wish: schemas.PageWish, game_id: str) -> Response:
     """Read the score
@@ -253,24 +440,31 @@ def score(wish: schemas.PageWish, game_id: str) -> Response:
     the number of the last deal here.
     """
     game, _ = tables().look(game_id, token())
-    results = tables().results(game_id, wish.after, wish.limit + 1)
+    results = tables().results(game_id, wish.after or 0, wish.limit + 1)
     return answer(score_view(game, results, wish.limit))
 
 
-@games.route("/<game_id>/events", methods=["GET"], parameters=[_GAME])
+@games.route("/<game_id>/events", methods=["GET"], parameters=[_GAME, _LAST_EVENT_ID])
 @games.arguments(schemas.EventsQuery(), location="query")
-@games.response(200, "EventList", description="A page of the log.")
-@games.refuses(errors.BadToken, errors.NotYourSeat, *_OF_GAME)
-@games.doc(operationId="getEvents", security=_ANYBODY)
+@games.response(200, "EventList", description="A page of the log, or the log as it grows.")
+@games.refuses(*_OF_LOOK)
+@games.doc(
+    operationId="getEvents",
+    security=_ANYBODY,
+    responses=_OR_STREAM,
+)
 def events(wish: schemas.PageWish, game_id: str) -> Response:
     """Read the log
 
     What happened, in order, without gaps; with a seat token, with what that seat may know. To go
-    on, ask again with `after` as the `last` of this page.
+    on, ask again with `after` as the `last` of this page; with `wait`, the answer comes when there
+    is something new. With `Accept: text/event-stream`: the game, then the log as it grows.
     """
-    game, seat = tables().look(game_id, token())
-    logged = tables().events(game_id, wish.after, wish.limit + 1)
-    return answer(event_page(game, logged, seat, wish.after, wish.limit))
+    resumed = last_event_id()
+    after = wish.after if resumed is None else resumed
+    if wants_stream():
+        return streamed(tables().follow(game_id, token(), after), after, _view)
+    return _event_page(game_id, after or 0, wish)
 
 
 # -------------------------------------------------------------------------------------- moves
@@ -290,9 +484,10 @@ def moves(game_id: str) -> Response:
     return answer(move_list(game, seat, tables().clock()), headers=_caching(game))
 
 
-@play.route("/<game_id>/draw", methods=["POST"], parameters=[_GAME])
+@play.route("/<game_id>/draw", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
 @play.arguments(schemas.DrawRequest(), examples=examples.DRAW)
-@play.response(200, "Changed", description=_AFTER, headers=_ETAG)
+@play.arguments(schemas.MoveQuery(), location="query")
+@play.response(200, _CHANGED_OR_CHECKED, description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @play.refuses(
     *_OF_MOVE,
     errors.NotYourTurn,
@@ -303,71 +498,76 @@ def moves(game_id: str) -> Response:
     errors.NothingToTurnOver,
     http=_OF_BODY,
 )
-@play.doc(operationId="draw", security=_SEATED, parameters=[_IF_MATCH])
-def draw(move: Move, game_id: str) -> Response:
+@play.doc(operationId="draw", security=_SEATED)
+def draw(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
     """Draw a card
 
     The top of the stock, or the upcard. With `card`, the upcard is taken only if it is that card.
     An empty stock is renewed from the discard pile as the options say.
     """
-    return _played(game_id, move)
+    return _played(game_id, move, wish)
 
 
-@play.route("/<game_id>/meld", methods=["POST"], parameters=[_GAME])
+@play.route("/<game_id>/meld", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
 @play.arguments(schemas.MeldRequest(), examples=examples.MELD)
-@play.response(200, "Changed", description=_AFTER, headers=_ETAG)
+@play.arguments(schemas.MoveQuery(), location="query")
+@play.response(200, _CHANGED_OR_CHECKED, description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @play.refuses(*_OF_MELD, http=_OF_BODY)
-@play.doc(operationId="meld", security=_SEATED, parameters=[_IF_MATCH])
-def meld(move: Move, game_id: str) -> Response:
+@play.doc(operationId="meld", security=_SEATED)
+def meld(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
     """Lay a new meld
 
     A set or a run of three cards or more from the hand, in any order.
     """
-    return _played(game_id, move)
+    return _played(game_id, move, wish)
 
 
-@play.route("/<game_id>/layoff", methods=["POST"], parameters=[_GAME])
+@play.route("/<game_id>/layoff", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
 @play.arguments(schemas.LayoffRequest(), examples=examples.LAYOFF)
-@play.response(200, "Changed", description=_AFTER, headers=_ETAG)
+@play.arguments(schemas.MoveQuery(), location="query")
+@play.response(200, _CHANGED_OR_CHECKED, description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @play.refuses(*_OF_LAYOFF, http=_OF_BODY)
-@play.doc(operationId="layoff", security=_SEATED, parameters=[_IF_MATCH])
-def layoff(move: Move, game_id: str) -> Response:
+@play.doc(operationId="layoff", security=_SEATED)
+def layoff(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
     """Lay off cards on a meld
 
     One card or more, all of them or none.
     """
-    return _played(game_id, move)
+    return _played(game_id, move, wish)
 
 
-@play.route("/<game_id>/swap", methods=["POST"], parameters=[_GAME])
+@play.route("/<game_id>/swap", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
 @play.arguments(schemas.SwapRequest(), examples=examples.SWAP)
-@play.response(200, "Changed", description=_AFTER, headers=_ETAG)
+@play.arguments(schemas.MoveQuery(), location="query")
+@play.response(200, _CHANGED_OR_CHECKED, description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @play.refuses(*_OF_SWAP, http=_OF_BODY)
-@play.doc(operationId="swap", security=_SEATED, parameters=[_IF_MATCH])
-def swap(move: Move, game_id: str) -> Response:
+@play.doc(operationId="swap", security=_SEATED)
+def swap(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
     """Swap a joker out of a meld
 
     For the natural card that it stands for, from the hand; in anybody's meld.
     """
-    return _played(game_id, move)
+    return _played(game_id, move, wish)
 
 
-@play.route("/<game_id>/discard", methods=["POST"], parameters=[_GAME])
+@play.route("/<game_id>/discard", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
 @play.arguments(schemas.DiscardRequest(), examples=examples.DISCARD)
-@play.response(200, "Changed", description=_AFTER, headers=_ETAG)
+@play.arguments(schemas.LastMoveQuery(), location="query")
+@play.response(200, _CHANGED_OR_CHECKED, description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @play.refuses(*_OF_DISCARD, http=_OF_BODY)
-@play.doc(operationId="discard", security=_SEATED, parameters=[_IF_MATCH])
-def discard(move: Move, game_id: str) -> Response:
+@play.doc(operationId="discard", security=_SEATED)
+def discard(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
     """Discard a card
 
     That ends the turn, and the deal if it was the last card.
     """
-    return _played(game_id, move)
+    return _played(game_id, move, wish)
 
 
-@play.route("/<game_id>/rummy", methods=["POST"], parameters=[_GAME])
+@play.route("/<game_id>/rummy", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
 @play.arguments(schemas.RummyRequest(), examples=examples.RUMMY)
-@play.response(200, "Changed", description=_AFTER, headers=_ETAG)
+@play.arguments(schemas.MoveQuery(), location="query")
+@play.response(200, _CHANGED_OR_CHECKED, description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @play.refuses(
     *_OF_MOVE,
     errors.NoSuchMeld,
@@ -379,61 +579,88 @@ def discard(move: Move, game_id: str) -> Response:
     errors.OwnDiscard,
     http=_OF_BODY,
 )
-@play.doc(operationId="callRummy", security=_SEATED, parameters=[_IF_MATCH])
-def rummy(move: Move, game_id: str) -> Response:
+@play.doc(operationId="callRummy", security=_SEATED)
+def rummy(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
     """Call "Rummy!"
 
     The card just discarded by somebody else goes onto the meld that it fits. The hand and the order
     of turns stay as they are.
     """
-    return _played(game_id, move)
+    return _played(game_id, move, wish)
 
 
-@play.route("/<game_id>/turn", methods=["POST"], parameters=[_GAME])
+@play.route("/<game_id>/turn", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
 @play.arguments(schemas.TurnRequest(), examples=examples.TURN)
-@play.response(200, "Changed", description=_AFTER, headers=_ETAG)
+@play.arguments(schemas.LastMoveQuery(), location="query")
+@play.response(200, _CHANGED_OR_CHECKED, description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @play.refuses(*_OF_MELD, *_OF_LAYOFF, *_OF_SWAP, *_OF_DISCARD, errors.TurnUnfinished, http=_OF_BODY)
-@play.doc(operationId="playTurn", security=_SEATED, parameters=[_IF_MATCH])
-def turn(wanted: schemas.Turn, game_id: str) -> Response:
+@play.doc(operationId="playTurn", security=_SEATED)
+def turn(wanted: schemas.Turn, wish: schemas.MoveWish, game_id: str) -> Response:
     """Play the rest of a turn in one request
 
     After the draw: melds, layoffs and swaps in order, then the discard. All of it or nothing.
     """
-    return _changed(
-        tables().play_turn(game_id, needed_token(), wanted.plays, wanted.discard, pinned_version())
-    )
+    plays, card = wanted.plays, wanted.discard
+    if wish.check:
+        return _checked(*tables().check_turn(game_id, needed_token(), plays, card, terms()))
+    return _changed(tables().play_turn(game_id, needed_token(), plays, card, terms(), wish.wait))
 
 
 # ------------------------------------------------------------------------------------ answers
 
 
-def _played(game_id: str, move: Move) -> Response:
-    return _changed(tables().play(game_id, needed_token(), move, pinned_version()))
+def _played(game_id: str, move: Move, wish: schemas.MoveWish) -> Response:
+    if wish.check:
+        return _checked(*tables().check(game_id, needed_token(), move, terms()))
+    return _changed(tables().play(game_id, needed_token(), move, terms(), wish.wait))
+
+
+def _checked(game: Game, then: Game | None, seat: int) -> Response:
+    body = Checked(True, game.version, _view(then, seat) if then else None)
+    return answer(body, headers={"ETag": etag(game.version)})
 
 
 def _changed(outcome: Outcome) -> Response:
-    game, seat = outcome.game, outcome.seat
-    entries = log_entries(game, outcome.logged, seat)
-    return answer(
-        Changed(game.version, _view(game, seat), entries), headers={"ETag": etag(game.version)}
-    )
+    game = outcome.game
+    body = Changed(outcome.version, _view(game, outcome.seat), _entries(outcome))
+    return answer(body, headers=_after(outcome))
 
 
 def _seated(outcome: SeatTaken) -> Response:
-    game, seat = outcome.game, outcome.seat
-    entries = log_entries(game, outcome.logged, seat)
-    body = Seated(seat, outcome.token, game.version, _view(game, seat), entries)
-    headers = {"ETag": etag(game.version), "Location": f"{request.script_root}/v1/games/{game.id}"}
-    return answer(body, 201, headers)
+    game = outcome.game
+    body = Seated(
+        outcome.taken,
+        outcome.token,
+        outcome.invitation,
+        outcome.version,
+        _view(game, outcome.seat),
+        _entries(outcome),
+    )
+    location = {"Location": f"{request.script_root}/v1/games/{game.id}"}
+    return answer(body, 201, _after(outcome) | location)
+
+
+def _entries(outcome: Outcome) -> tuple[LogEntry, ...]:
+    return log_entries(outcome.game, outcome.logged, outcome.seat)
+
+
+def _after(outcome: Outcome) -> dict[str, str]:
+    replayed = {"Idempotency-Replayed": "true"} if outcome.replayed else {}
+    return {"ETag": etag(outcome.game.version), **replayed}
+
+
+def _event_page(game_id: str, after: int, wish: schemas.PageWish) -> Response:
+    game, seat, logged = tables().events(game_id, token(), after, wish.limit + 1, wish.wait)
+    return answer(event_page(game, logged, seat, after, wish.limit))
 
 
 def _open_tables(wish: schemas.ListWish) -> Response:
-    found, following = tables().open_tables(wish.limit, wish.cursor)
+    found, following = tables().open_tables(wish.limit, wish.cursor, wish.variant, wish.open_seats)
     views = tuple(table_view(game, tables().expires_at(game)) for game in found)
     return answer(TableList(views, following))
 
 
-def _own_games() -> Response:
+def _own_game() -> Response:
     found = tables().own_game(needed_token())
     return answer(GameList((_view(*found),) if found else ()))
 
@@ -450,5 +677,16 @@ def _caching(game: Game) -> dict[str, str]:
     }
 
 
-ANSWERS = (Seated, Changed, GameView, TableList, GameList, EventList, MoveList, Score)
+ANSWERS = (
+    Seated,
+    Changed,
+    Checked,
+    GameView,
+    TableList,
+    GameList,
+    OwnGames,
+    EventList,
+    MoveList,
+    Score,
+)
 """The structures that these endpoints answer with, for the contract."""

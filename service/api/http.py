@@ -18,12 +18,23 @@ from werkzeug.exceptions import (
 )
 
 from service.api import problems
-from service.errors import BadToken, BadVersion, FieldProblem, InvalidRequest, NoToken, RummyError
-from service.tables import Tables
+from service.errors import (
+    BadIdempotencyKey,
+    BadToken,
+    BadVersion,
+    FieldProblem,
+    InvalidRequest,
+    NoToken,
+    RummyError,
+)
+from service.tables import Tables, Terms
 
 _encode = msgspec.json.Encoder().encode
 _VERSION = re.compile(r'(?:W/)?"([0-9]{1,15})"')
+_EVENT_ID = re.compile("[0-9]{1,15}")
+_KEY = re.compile("[!-~](?:[ -~]{0,253}[!-~])?")
 _BODY = "_schema"
+EVENT_STREAM = "text/event-stream"
 
 
 def _number(text: str) -> int | float:
@@ -154,7 +165,39 @@ def needed_token() -> str:
     return given
 
 
-def pinned_version() -> int | None:
+def terms() -> Terms:
+    """What If-Match and Idempotency-Key ask for. Raises BadVersion and BadIdempotencyKey."""
+    return Terms(_pinned_version(), _idempotency_key())
+
+
+def wants_stream() -> bool:
+    """Whether the caller takes server-sent events rather than JSON."""
+    offered = ["application/json", EVENT_STREAM]
+    return request.accept_mimetypes.best_match(offered) == EVENT_STREAM
+
+
+def last_event_id() -> int | None:
+    """The event that Last-Event-ID resumes a stream after. Raises InvalidRequest."""
+    header = request.headers.get("Last-Event-ID", "").strip()
+    if not header:
+        return None
+    if not _EVENT_ID.fullmatch(header):
+        raise InvalidRequest((FieldProblem("Last-Event-ID", "Is the `id` of an event."),))
+    return int(header)
+
+
+def _idempotency_key() -> str | None:
+    header = request.headers.get("Idempotency-Key")
+    if header is None:
+        return None
+    if not _KEY.fullmatch(header.strip()):
+        raise BadIdempotencyKey(
+            "An Idempotency-Key has 1 to 255 printable ASCII characters, such as a UUID."
+        )
+    return header.strip()
+
+
+def _pinned_version() -> int | None:
     """The version that If-Match pins the request to. Raises BadVersion if it is not one."""
     header = request.headers.get("If-Match")
     if header is None or header.strip() == "*":

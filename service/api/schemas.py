@@ -14,10 +14,12 @@ from marshmallow import (
     fields,
     post_load,
     validate,
+    validates_schema,
 )
 
 from service.errors import BadCard
 from service.rummy.cards import Card, parse_card
+from service.rummy.computer import LEVELS
 from service.rummy.model import Call, Discard, Draw, LayMeld, LayOff, Move, Play, Swap
 from service.rummy.rules import OPTIONS, PRESETS, Option
 from service.tables import MOST_NAME_CHARACTERS, NewTable, PracticeWish
@@ -34,6 +36,8 @@ _NAME_LENGTH = validate.Length(
 """Of the text as it is sent; once composed it is held against the stricter limit."""
 
 _MOST_MELD = 1000
+_MOST_TOKENS = 50
+_MOST_WAIT_SECONDS = 60
 _FEWEST_SEATS = min(preset.players[0] for preset in PRESETS.values())
 _MOST_SEATS = max(preset.players[1] for preset in PRESETS.values())
 
@@ -112,6 +116,15 @@ class QueryNumber(fields.Integer):
         return int(value)
 
 
+class QueryFlag(fields.Boolean):
+    """A switch in a query string: its name alone, `true` or `false`."""
+
+    def _deserialize(self, value: object, *args: Any, **kwargs: Any) -> bool:
+        if value not in ("", "true", "false"):
+            raise ValidationError(f"Write `{self.name}=true`, or leave it out.")
+        return value != "false"
+
+
 class Options(fields.Field[dict[str, Any]]):
     """House-rule options by name; the rules say whether they can be played."""
 
@@ -160,6 +173,13 @@ class RequestSchema(Schema):
 
     class Meta:
         unknown = RAISE
+
+
+def _level() -> fields.String:
+    return fields.String(
+        validate=validate.OneOf(LEVELS),
+        metadata={"description": "How well a computer player plays.", "examples": ["steady"]},
+    )
 
 
 class PracticeRequest(RequestSchema):
@@ -217,6 +237,25 @@ class NewTableRequest(RequestSchema):
         load_default=False,
         metadata={"description": "Whether the table is listed while it waits for players."},
     )
+    private = Flag(
+        load_default=False,
+        metadata={
+            "description": "Whether joining takes an invitation code, which the maker is given."
+        },
+    )
+    spectators = Flag(
+        load_default=True,
+        metadata={"description": "Whether the match may be watched without a seat."},
+    )
+    computers = TupleOf(
+        _level(),
+        load_default=(),
+        validate=validate.Length(0, _MOST_SEATS - 1),
+        metadata={
+            "description": "Computer players for the next seats, by level, so that fewer people "
+            "are needed. With all other seats given to them the match starts at once.",
+        },
+    )
     autostart = Flag(
         load_default=True,
         metadata={"description": "Whether the match starts when the last seat is taken."},
@@ -244,10 +283,49 @@ class JoinRequest(RequestSchema):
             "examples": ["Bo"],
         },
     )
+    invitation = fields.String(
+        allow_none=True,
+        load_default=None,
+        validate=validate.Length(1, _MOST_TEXT),
+        metadata={
+            "description": "The code of a private table; small or large letters, with or without "
+            "the dash."
+        },
+    )
 
 
-class StartRequest(RequestSchema):
+class EmptyRequest(RequestSchema):
     """Nothing: the request needs no body."""
+
+
+class ComputersRequest(RequestSchema):
+    """The computer players that take the next free seats."""
+
+    levels = TupleOf(
+        _level(),
+        required=True,
+        validate=validate.Length(1, _MOST_SEATS - 1),
+        metadata={"description": "One for each, by level."},
+    )
+
+
+class RemoveRequest(RequestSchema):
+    """Who is removed."""
+
+    seat = Number(
+        0, _MOST_SEATS - 1, required=True, metadata={"description": "The seat to be freed."}
+    )
+
+
+class GamesOfRequest(RequestSchema):
+    """The seats whose games are asked for."""
+
+    tokens = TupleOf(
+        fields.String(),
+        required=True,
+        validate=validate.Length(1, _MOST_TOKENS),
+        metadata={"description": "Seat tokens, of any games."},
+    )
 
 
 def _move(name: str, *, required: bool = False) -> fields.String:
@@ -444,19 +522,73 @@ class TurnRequest(RequestSchema):
         return Turn(**data)
 
 
+class MoveWish(msgspec.Struct, frozen=True):
+    """How a move is asked for: whether it is only checked, and how long to wait after it."""
+
+    check: bool
+    wait: int = 0
+
+
 class ListWish(msgspec.Struct, frozen=True):
     """Which games somebody asks for: a page of open tables, or the own game."""
 
     limit: int
-    cursor: str | None
     mine: bool
+    open_seats: int
+    cursor: str | None = None
+    variant: str | None = None
 
 
 class PageWish(msgspec.Struct, frozen=True):
-    """Which part of a log, or of the finished deals, somebody asks for."""
+    """Which part of a log, or of the finished deals, somebody asks for, and waits for."""
 
-    after: int
     limit: int
+    after: int | None = None
+    wait: int = 0
+
+
+def _wait(what: str) -> QueryNumber:
+    return QueryNumber(
+        0,
+        _MOST_WAIT_SECONDS,
+        load_default=0,
+        metadata={"description": f"Seconds to wait for {what}; 0: none."},
+    )
+
+
+class MoveQuery(RequestSchema):
+    """How a move is asked for."""
+
+    check = QueryFlag(
+        load_default=False,
+        metadata={
+            "description": "Only say what would happen: refuse the move as if it were made, or "
+            "answer with the game as it would be. Nothing changes."
+        },
+    )
+
+    @post_load
+    def make(self, data: dict[str, Any], **_: Any) -> MoveWish:
+        return MoveWish(**data)
+
+
+class LastMoveQuery(MoveQuery):
+    """How a move is asked for that ends a turn."""
+
+    wait = _wait("the caller to be able to act again, or the match to end, before answering")
+
+    @validates_schema
+    def refuse_both(self, data: dict[str, Any], **_: Any) -> None:
+        if data["check"] and data["wait"]:
+            raise ValidationError(
+                "A move that is only checked changes nothing to wait for.", "wait"
+            )
+
+
+class LookQuery(RequestSchema):
+    """How long to wait for a change."""
+
+    wait = _wait("a version that If-None-Match does not name")
 
 
 class GamesQuery(RequestSchema):
@@ -467,8 +599,18 @@ class GamesQuery(RequestSchema):
         validate=validate.Length(1, _MOST_TEXT),
         metadata={"description": "The `next` of the page before."},
     )
-    mine = fields.String(
-        validate=validate.OneOf(("", "true"), error="Write `mine` or `mine=true`."),
+    variant = fields.String(
+        validate=validate.OneOf(tuple(PRESETS)),
+        metadata={"description": "Only tables of this variant."},
+    )
+    open_seats = QueryNumber(
+        1,
+        _MOST_SEATS - 1,
+        load_default=1,
+        metadata={"description": "Only tables with at least so many free seats."},
+    )
+    mine = QueryFlag(
+        load_default=False,
         metadata={
             "description": "Instead of open tables, the game that the token sent has a seat in."
         },
@@ -476,7 +618,7 @@ class GamesQuery(RequestSchema):
 
     @post_load
     def make(self, data: dict[str, Any], **_: Any) -> ListWish:
-        return ListWish(data["limit"], data.get("cursor"), "mine" in data)
+        return ListWish(**data)
 
 
 class ScoreQuery(RequestSchema):
@@ -501,10 +643,15 @@ class EventsQuery(RequestSchema):
     after = QueryNumber(
         0,
         2**53,
-        load_default=0,
-        metadata={"description": "The id of the last event known; 0: from the beginning."},
+        metadata={
+            "description": "The id of the last event known. Left out: from the beginning, or for a "
+            "stream from now on."
+        },
     )
-    limit = QueryNumber(1, 500, load_default=100, metadata={"description": "Events on a page."})
+    limit = QueryNumber(
+        1, 500, load_default=100, metadata={"description": "Events on a page; not of a stream."}
+    )
+    wait = _wait("the first of them; not of a stream, which always does")
 
     @post_load
     def make(self, data: dict[str, Any], **_: Any) -> PageWish:

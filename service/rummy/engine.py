@@ -490,7 +490,7 @@ def _discard(match: Match, deal: Deal, move: Discard, now: int) -> Change:
         taken=None,
         new_melds=0,
         laid_off=False,
-        window=None if rules.call == "off" else CallWindow(seat, closes),
+        window=None if rules.call == "off" else CallWindow(seat, closes, now),
     )
     return replace(match, deal=deal), events
 

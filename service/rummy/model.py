@@ -54,6 +54,8 @@ class CallWindow(Struct, frozen=True):
     seat: int
     closes: int | None
     """When a timed call ends; None: it is open until the next draw."""
+    opened: int = 0
+    """When the card was discarded."""
 
     def is_open(self, now: int) -> bool:
         """Whether the time is not up."""

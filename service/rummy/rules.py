@@ -27,6 +27,9 @@ LONGEST_RUN = len(RANKS)
 TURN_LIMIT = 1000
 """A deal of so many turns is blocked (common.12)."""
 
+AWAY_AFTER = 3
+"""Forced turns in a row after which a player counts as away, unless chosen otherwise (table.2)."""
+
 UNLIMITED = None
 
 
@@ -58,6 +61,8 @@ class Rules(Struct, frozen=True, kw_only=True):
     scoring: Literal["winner_takes", "penalty"]
     deals: int | None
     target: int | None
+    turn_seconds: int | None = None
+    away_after: int = AWAY_AFTER
 
     @property
     def fullest_set(self) -> int:
@@ -196,7 +201,8 @@ def _effective(preset: Preset, players: int, chosen: Choices) -> dict[str, Optio
     values["hand_size"] = _usual_hand_size(preset, players, decks)
     aces = chosen.get("aces", values["aces"])
     values["ace_points"] = _HIGH_ACE_POINTS if aces == "high_or_low" else _LOW_ACE_POINTS
-    values["deals"] = values["target"] = values["call_seconds"] = None
+    values["deals"] = values["target"] = values["call_seconds"] = values["turn_seconds"] = None
+    values["away_after"] = AWAY_AFTER
     if preset.match_end == "deals" and chosen.get("target") is None:
         values["deals"] = 1
     values |= chosen
@@ -513,6 +519,25 @@ OPTIONS: dict[str, Option] = {
             nothing="the match ends after a number of deals",
             rule="common.11",
             rules={"straight": "straight.7"},
+        ),
+        Option(
+            name="turn_seconds",
+            summary="How long a player has for a turn before it is played by force.",
+            kind="number",
+            low=5,
+            high=7 * 86_400,
+            unit="seconds",
+            nothing="there is no clock",
+            rule="table.1",
+        ),
+        Option(
+            name="away_after",
+            summary="After so many forced turns in a row the computer plays the seat.",
+            kind="number",
+            low=1,
+            high=100,
+            unit="turns",
+            rule="table.2",
         ),
     )
 }

@@ -11,13 +11,22 @@ def house(redis_url: str) -> House:
     return House(redis_url)
 
 
-@pytest.fixture
-def clock() -> Clock:
-    """The clock of `timed_house`."""
-    return Clock()
+@pytest.fixture(scope="session")
+def house_with_a_clock(redis_url: str) -> House:
+    """One for all tests that ask for `timed_house`."""
+    return House(redis_url, Clock())
 
 
 @pytest.fixture
-def timed_house(redis_url: str, clock: Clock) -> House:
+def clock(house_with_a_clock: House) -> Clock:
+    """The clock of `timed_house`; it shows the time of day when a test begins."""
+    clock = house_with_a_clock.clock
+    assert clock is not None
+    clock.set()
+    return clock
+
+
+@pytest.fixture
+def timed_house(house_with_a_clock: House, clock: Clock) -> House:
     """The service with a clock that the test moves on."""
-    return House(redis_url, clock)
+    return house_with_a_clock

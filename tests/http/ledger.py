@@ -24,6 +24,8 @@ class Ledger:
         self.totals: list[int] = []
         self.result: dict | None = None
         self.names: list[str] = []
+        self.away: set[int] = set()
+        self.rematch: str | None = None
 
     def enter(self, entries: list[dict]) -> None:
         """Write down what comes next in the log. There are no gaps and nothing comes twice."""
@@ -36,6 +38,8 @@ class Ledger:
     def agrees_with(self, view: dict) -> None:
         """The view shows what the log told."""
         assert [seat["name"] for seat in view["seats"]] == self.names
+        assert {seat["seat"] for seat in view["seats"] if seat["away"]} == self.away
+        assert view["rematch"] == self.rematch
         assert view["you"] == self.seat
         assert view["totals"] == self.totals
         assert view["result"] == self.result
@@ -57,8 +61,34 @@ class Ledger:
             assert Counter(view["hand"]) == self.hand
 
     def _joined(self, event: dict) -> None:
-        assert event["seat"] == len(self.names)
-        self.names.append(event["name"])
+        assert event["seat"] <= len(self.names)
+        self.names.insert(event["seat"], event["name"])
+
+    def _left(self, event: dict) -> None:
+        assert self.names[event["seat"]] == event["name"]
+        if self.dealers:
+            self.away.add(event["seat"])
+        else:
+            del self.names[event["seat"]]
+
+    def _removed(self, event: dict) -> None:
+        assert self.names.pop(event["seat"]) == event["name"]
+        assert not self.dealers
+
+    def _closed(self, event: dict) -> None:
+        assert not self.dealers, event
+
+    def _went_away(self, event: dict) -> None:
+        assert event["seat"] not in self.away
+        self.away.add(event["seat"])
+
+    def _returned(self, event: dict) -> None:
+        self.away.remove(event["seat"])
+
+    def _rematch(self, event: dict) -> None:
+        assert self.rematch is None
+        assert self.result is not None
+        self.rematch = event["game"]
 
     def _started(self, event: dict) -> None:
         assert event["players"] == len(self.names)

@@ -9,7 +9,7 @@ table.players[0].play("discard KH")
 import json
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import jsonschema_rs
 import msgspec
@@ -21,11 +21,13 @@ from werkzeug.test import TestResponse
 from service.api import contract
 from service.app import create_app
 from service.config import Config
-from service.game import Game
+from service.game import Game, Seat, with_seat
 from service.rummy.cards import pack
+from service.rummy.computer import Level
 from service.rummy.model import Match
 from service.store import Expiry, Store
 from service.tables import Tables
+from service.watch import Watch
 from tests import positions
 from tests.contract import CheckedClient, Contract
 
@@ -37,6 +39,10 @@ class Clock:
     """The time that the service believes in, in milliseconds; it stands still until moved on."""
 
     def __init__(self) -> None:
+        self.set()
+
+    def set(self) -> None:
+        """Show the time of day."""
         self.now = time.time_ns() // 1_000_000
 
     def __call__(self) -> int:
@@ -55,7 +61,7 @@ class House:
         self.store = Store(redis_url, 2, EXPIRY)
         self.app = create_app(Config(redis_url=redis_url))
         if clock is not None:
-            self.app.extensions["tables"] = Tables(self.store, clock)
+            self.app.extensions["tables"] = Tables(self.store, Watch(redis_url), clock)
         self._contract = QuickContract(contract(self.app))
 
     def client(self) -> CheckedClient:
@@ -92,12 +98,19 @@ class House:
         """A match in the middle of a deal, written as in `tests.positions`."""
         return self.at(positions.position(variant, **written))
 
-    def at(self, match: Match) -> "Table":
-        """A table at which this match is being played."""
+    def at(
+        self, match: Match, *, computers: Mapping[int, Level] | None = None, due: int | None = None
+    ) -> "Table":
+        """A table at which this match is being played, at some seats by computers.
+
+        `due`: when it goes on by itself.
+        """
         players = match.rules.players
         table = self.waiting(match.rules.variant, players, players, more={"autostart": False})
         game = table.game()
-        self.store.commit(replace(game, version=game.version + 1, match=match), ())
+        for seat, level in (computers or {}).items():
+            game = with_seat(game, seat, Seat(f"Computer {seat}", None, computer=level))
+        self.store.commit(replace(game, version=game.version + 1, match=match, due=due), ())
         return table
 
 

@@ -487,7 +487,7 @@ def test_a_page_of_the_log_that_there_cannot_be_is_refused(house, query):
 @pytest.mark.parametrize("part", ["", "/score", "/moves"])
 def test_a_query_where_none_is_read_is_refused(house, part):
     table = house.table("straight")
-    answer = table.stranger.client.get(f"/v1/games/{table.id}{part}?wait=5")
+    answer = table.stranger.client.get(f"/v1/games/{table.id}{part}?patience=5")
     assert (answer.status_code, code(answer)) == (422, "invalid_request")
 
 

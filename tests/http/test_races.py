@@ -12,6 +12,7 @@ from werkzeug.test import TestResponse
 from service.rummy.model import CallWindow
 from service.store import Store
 from service.tables import Tables
+from service.watch import Watch
 from tests.http.ledger import Ledger
 from tests.http.tables import EXPIRY, House, Table, assert_no_card_is_lost, code
 
@@ -241,7 +242,7 @@ def test_a_score_read_while_the_deal_ends_adds_up(redis_url):
     store = Interrupted(redis_url, 2, EXPIRY)
     store.meanwhile = lambda: table.players[0].play("meld 5C 5D 5H")
     other = House(redis_url)
-    other.app.extensions["tables"] = Tables(store)
+    other.app.extensions["tables"] = Tables(store, Watch(redis_url))
     score = other.client().get(f"/v1/games/{table.id}/score").json
     assert score["totals"] == (score["deals"][-1]["totals"] if score["deals"] else [0, 0])
 

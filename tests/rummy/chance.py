@@ -33,11 +33,15 @@ LATER = 10**12
 # ---------------------------------------------------------------------------------- tables
 
 
+OF_PLAY = [option for option in OPTIONS.values() if not option.rule.startswith("table.")]
+"""The options that the engine plays by; the others are for the table around it."""
+
+
 def random_rules(chance: Random, variant: str, players: int, **fixed: OptionValue) -> Rules:
     """Some rules that go together: a few options of the preset changed at random."""
     while True:
         chosen: dict[str, OptionValue] = {"deals": chance.randint(1, 3)}
-        for option in chance.sample(list(OPTIONS.values()), chance.randint(0, 9)):
+        for option in chance.sample(OF_PLAY, chance.randint(0, 9)):
             if option.name in {"deals", "call_seconds"}:
                 continue
             if option.name == "target":

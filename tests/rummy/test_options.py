@@ -42,6 +42,8 @@ TABLE: list[tuple[str, OptionValue, OptionValue, OptionValue, OptionValue]] = [
     ("scoring", "winner_takes", "winner_takes", "winner_takes", "penalty"),
     ("deals", None, 1, 1, 1),
     ("target", None, None, None, None),
+    ("turn_seconds", None, None, None, None),
+    ("away_after", 3, 3, 3, 3),
 ]
 
 
@@ -91,6 +93,8 @@ VALUES: dict[str, tuple[list[OptionValue], list[OptionValue]]] = {
     "scoring": ([*OPTIONS["scoring"].choices], ["losers", None]),
     "deals": ([1, 1000], [0, 1001, -1, "1", True]),
     "target": ([None], [0, 100_001, -1, "100", True]),
+    "turn_seconds": ([None, 5, 604_800], [0, 4, 604_801, "5", True]),
+    "away_after": ([1, 3, 100], [None, 0, 101, "3", True]),
 }
 
 

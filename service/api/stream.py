@@ -1,0 +1,83 @@
+"""The log of a game as server-sent events."""
+
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Literal
+
+import msgspec
+from flask import Response, request
+from msgspec import Struct
+
+from service.api.http import EVENT_STREAM
+from service.game import Game, Status
+from service.tables import News
+from service.views import GameView, log_entries
+
+MOST_SEND_SECONDS = 30
+"""A client that takes nothing for so long is let go."""
+
+_RETRY_MS = 1000
+"""When to come back after a stream has ended without `end`."""
+
+_encode = msgspec.json.Encoder().encode
+
+
+class End(Struct, frozen=True):
+    """What the last event of a stream says; a stream that ends without it is to be resumed."""
+
+    status: Status
+
+
+def streamed(
+    news: Iterator[News], after: int | None, view: Callable[[Game, int | None], GameView]
+) -> Response:
+    """The news as a stream: a full view, then each entry of the log with its id.
+
+    Raises what the first of the news raises, so that a refusal is still a problem.
+    """
+    first = next(news)
+    last = first.game.events if after is None else min(after, first.game.events)
+    beginning = _event("game", last, _encode(view(first.game, first.seat)))
+    client = request.environ.get("gunicorn.socket")
+    events = _events(beginning, first.game, last, news, client)
+    response = Response(events, mimetype=EVENT_STREAM)
+    response.headers["Cache-Control"] = "no-store"
+    response.headers["X-Accel-Buffering"] = "no"  # or nginx would keep all of it back
+    return response
+
+
+def _events(
+    beginning: bytes, game: Game, last: int, news: Iterator[News], client: socket.socket | None
+) -> Iterator[bytes]:
+    with _impatient(client):
+        yield f"retry: {_RETRY_MS}\n\n".encode() + beginning
+        for item in news:
+            game = item.game
+            entries = log_entries(game, item.logged, item.seat)
+            last = entries[-1].id if entries else last
+            lines = [_event("entry", entry.id, _encode(entry)) for entry in entries]
+            yield b"".join(lines) or b":\n\n"
+        if game.status in {"finished", "closed"} and last >= game.events:
+            yield _event("end", None, _encode(End(game.status)))
+
+
+@contextmanager
+def _impatient(client: socket.socket | None) -> Iterator[None]:
+    """Give up on a client that takes nothing, or whose machine has gone without a word."""
+    if client is None:
+        yield
+        return
+    if hasattr(socket, "TCP_USER_TIMEOUT") and client.family != socket.AF_UNIX:
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 1000 * MOST_SEND_SECONDS)
+    before = client.gettimeout()
+    client.settimeout(MOST_SEND_SECONDS)
+    try:
+        yield
+    finally:
+        client.settimeout(before)
+
+
+def _event(kind: Literal["game", "entry", "end"], number: int | None, data: bytes) -> bytes:
+    identity = b"" if number is None else b"id: %d\n" % number
+    return b"event: %s\n%sdata: %s\n\n" % (kind.encode(), identity, data)

@@ -1,0 +1,219 @@
+"""Who sits at a table: taking seats, leaving, coming back, beginning the match. Pure.
+
+Before the match begins seats have no gaps: who leaves is followed by those behind, in their order.
+From then on seats are fixed, and the computer plays for who is away.
+"""
+
+from msgspec.structs import replace
+
+from service.errors import (
+    AlreadyStarted,
+    BadPractice,
+    InvitationNeeded,
+    MatchOver,
+    NoSuchSeat,
+    NotStarted,
+    OptionsDoNotFit,
+    OptionsRefused,
+    OwnSeat,
+    SeatAway,
+    TableClosed,
+    TableFull,
+    TooFewPlayers,
+)
+from service.game import (
+    Closed,
+    Event,
+    Game,
+    Joined,
+    Left,
+    Removed,
+    Returned,
+    Seat,
+    Started,
+    with_seat,
+)
+from service.rummy.computer import Level
+from service.rummy.engine import new_match
+from service.rummy.model import Match
+from service.rummy.rules import agree, clause
+
+Change = tuple[Game, tuple[Event, ...]]
+"""A game after a change, and the events that tell of the change."""
+
+_FEWEST_PLAYERS = 2
+
+
+def guard_open(game: Game) -> None:
+    """The table still waits for its match. Raises AlreadyStarted and TableClosed."""
+    if game.closed:
+        raise TableClosed("The table was closed before a match began.", rule="table.3")
+    if game.match is not None:
+        raise AlreadyStarted("The match has begun; seats and options are fixed.")
+
+
+def guard_playing(game: Game) -> Match:
+    """The match. Raises NotStarted and TableClosed; it may be over."""
+    if game.closed:
+        raise TableClosed("The table was closed before a match began.", rule="table.3")
+    if game.match is None:
+        raise NotStarted("The match has not begun; no cards are dealt.", rule="common.3")
+    return game.match
+
+
+def guard_present(game: Game, seat: int) -> None:
+    """The player of that seat is there and plays it. Raises SeatAway."""
+    away = game.seats[seat].away
+    if away is not None and game.status == "playing":
+        why = "You left" if away == "left" else "Too many of your turns were forced"
+        raise SeatAway(
+            f"{why}, so the computer plays your seat; POST return to take it back.",
+            rule="table.4" if away == "left" else "table.2",
+        )
+
+
+def guard_invited(game: Game, code_hash: str | None) -> None:
+    """Whoever has that code may join. Raises InvitationNeeded."""
+    if game.rematch_of is not None:
+        raise InvitationNeeded(
+            f"This rematch is for the players of game {game.rematch_of}; they take their seats "
+            "with POST rematch there."
+        )
+    if game.invitation is not None and code_hash != game.invitation:
+        raise InvitationNeeded(
+            "That is not the invitation code of this table."
+            if code_hash
+            else "Send the code of the table, which its maker was given, as `invitation`."
+        )
+
+
+def seated(game: Game, seat: Seat, seed: str) -> Change:
+    """The next free seat taken; the match begun if that was the last and the table says so.
+
+    Who has a `place` from the match before sits down before the first who had a later one. All
+    chance of the match comes from `seed`. Raises AlreadyStarted, TableClosed, TableFull,
+    OptionsDoNotFit.
+    """
+    guard_open(game)
+    if len(game.seats) >= game.size:
+        raise TableFull(f"All {game.size} seats are taken.", seats=game.size)
+    number = len(game.seats)
+    if seat.place is not None:
+        later = (
+            at
+            for at, other in enumerate(game.seats)
+            if other.place is not None and other.place > seat.place
+        )
+        number = next(later, number)
+    game = replace(game, seats=(*game.seats[:number], seat, *game.seats[number:]))
+    events: tuple[Event, ...] = (Joined(number, seat.name, seat.computer),)
+    if game.autostart and len(game.seats) == game.size:
+        game, started = begun(game, seed)
+        events += started
+    return game, events
+
+
+def computer_seat(game: Game, level: Level) -> Seat:
+    """A computer player of that level, under a name that nobody at the table has."""
+    names = {seat.name for seat in game.seats}
+    name, number = f"Computer {level}", 1
+    while name in names:
+        number += 1
+        name = f"Computer {level} {number}"
+    return Seat(name, None, computer=level)
+
+
+def begun(game: Game, seed: str) -> Change:
+    """The match begun, for those who sit there, all its chance from `seed` or the practice's.
+
+    Raises AlreadyStarted, TableClosed, TooFewPlayers and OptionsDoNotFit.
+    """
+    guard_open(game)
+    players = len(game.seats)
+    if players < _FEWEST_PLAYERS:
+        raise TooFewPlayers(
+            f"{players} of {game.size} seats is taken; rummy needs {_FEWEST_PLAYERS} players.",
+            rule=clause(game.variant, "players"),
+            players=players,
+        )
+    practice = game.practice
+    try:
+        rules = agree(game.variant, players, game.chosen)
+        match, dealt = new_match(
+            rules,
+            practice.seed if practice else seed,
+            practice.dealer if practice else None,
+            practice.order if practice else None,
+        )
+    except (OptionsRefused, BadPractice) as error:
+        raise OptionsDoNotFit(
+            f"With {players} players this table cannot be played: {error.detail}",
+            rule=error.rule,
+            players=players,
+        ) from error
+    return replace(game, match=match, size=players), (Started(players), *dealt)
+
+
+def left(game: Game, seat: int) -> Change:
+    """That player gone: before the start the seat is free, then the computer plays it.
+
+    Without effect on a seat that was left before. Raises TableClosed and MatchOver.
+    """
+    if game.closed:
+        raise TableClosed("The table was closed before a match began.", rule="table.3")
+    who = game.seats[seat]
+    event = Left(seat, who.name)
+    if game.match is None:
+        game, closed = _closed_if_empty(_without(game, seat))
+        return game, (event, *closed)
+    _guard_not_over(game)
+    if who.away == "left":
+        return game, ()
+    return with_seat(game, seat, replace(who, away="left")), (event,)
+
+
+def removed(game: Game, by: int, seat: int) -> Change:
+    """That seat freed by the host, before the start.
+
+    Raises AlreadyStarted, TableClosed, NoSuchSeat, OwnSeat.
+    """
+    guard_open(game)
+    if seat >= len(game.seats):
+        raise NoSuchSeat(f"Nobody has seat {seat}.", seat=seat)
+    if seat == by:
+        raise OwnSeat("Your own seat you give up with POST leave.", rule="table.3", seat=seat)
+    return _without(game, seat), (Removed(seat, game.seats[seat].name),)
+
+
+def closed(game: Game) -> Change:
+    """The table given up before the start; a closed one as it is. Raises AlreadyStarted."""
+    if game.closed:
+        return game, ()
+    guard_open(game)
+    return replace(game, closed=True), (Closed(),)
+
+
+def returned(game: Game, seat: int) -> Change:
+    """That player back on the own seat. Without effect if that is so. Raises as `guard_playing`."""
+    guard_playing(game)
+    _guard_not_over(game)
+    who = game.seats[seat]
+    if who.away is None:
+        return game, ()
+    return with_seat(game, seat, replace(who, away=None, forced=0)), (Returned(seat),)
+
+
+def _guard_not_over(game: Game) -> None:
+    if game.status == "finished":
+        raise MatchOver("The match is over; nobody has to leave or return.", rule="common.8")
+
+
+def _without(game: Game, seat: int) -> Game:
+    return replace(game, seats=(*game.seats[:seat], *game.seats[seat + 1 :]))
+
+
+def _closed_if_empty(game: Game) -> Change:
+    # The others of a rematch can still come: who was there first must not shut them out.
+    if game.rematch_of is not None or any(seat.is_persons for seat in game.seats):
+        return game, ()
+    return replace(game, closed=True), (Closed(),)

@@ -1,0 +1,77 @@
+"""The secrets that are given out: seat tokens and invitation codes. Only their hashes are kept."""
+
+import base64
+import hashlib
+import hmac
+import re
+import secrets
+
+from service.errors import BadToken
+
+_TOKEN = re.compile(r"([a-z2-7]{16})\.[A-Za-z0-9_-]{43}")
+_ID_BYTES = 10
+_CODE_BYTES = 5
+_SEPARATORS = re.compile(r"[\s-]+")
+
+
+def new_game_id() -> str:
+    """The id of a game: 80 random bits."""
+    return _id(secrets.token_bytes(_ID_BYTES))
+
+
+def game_id_for(secret: str, purpose: str) -> str:
+    """The one game id that belongs to a secret and a purpose; it does not give the secret away."""
+    return _id(_derived(secret, purpose)[:_ID_BYTES])
+
+
+def new_token(game_id: str) -> str:
+    """A token of 256 random bits that also says which game it opens."""
+    return f"{game_id}.{secrets.token_urlsafe(32)}"
+
+
+def token_for(game_id: str, secret: str, salt: str) -> str:
+    """The one token of that game that belongs to a secret of the client's and a salt of ours."""
+    bits = _derived(secret, f"token {game_id} {salt}")
+    return f"{game_id}.{base64.urlsafe_b64encode(bits).decode().rstrip('=')}"
+
+
+def new_salt() -> str:
+    """256 random bits, in hex."""
+    return secrets.token_hex(32)
+
+
+def invitation_for(token: str) -> str:
+    """The invitation code of the table that was made with this token: ten letters and digits."""
+    code = base64.b32encode(_derived(token, "invitation")[: 2 * _CODE_BYTES]).decode().lower()
+    return f"{code[:5]}-{code[5:10]}"
+
+
+def hash_of_invitation(game_id: str, code: str) -> str:
+    """What is kept of an invitation code; small letters, spaces and dashes do not matter."""
+    return hash_of(f"{game_id} {_SEPARATORS.sub('', code).lower()}")
+
+
+def game_id_of(token: str) -> str:
+    """The game that a token opens. Raises BadToken for what cannot be a token."""
+    parts = _TOKEN.fullmatch(token)
+    if parts is None:
+        raise BadToken("The token is not one that this service gives out.")
+    return parts[1]
+
+
+def hash_of(secret: str) -> str:
+    """SHA-256 in hex: what is kept of a secret."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def same(kept: str | None, given: str) -> bool:
+    """Whether two hashes are equal, in a time that does not tell where they differ."""
+    return kept is not None and hmac.compare_digest(kept, given)
+
+
+def _derived(secret: str, purpose: str) -> bytes:
+    return hmac.digest(secret.encode(), purpose.encode(), "sha256")
+
+
+def _id(bits: bytes) -> str:
+    return base64.b32encode(bits).decode().lower()
