@@ -4,14 +4,13 @@ A ring carries nothing: who is woken reads the store, which alone knows. So a ri
 harm, and one too few is made up for after MOST_SILENCE_SECONDS.
 
 One thread, the listener, has the connection and the table of bells for itself. Everybody else only
-puts a wish into a queue, so there is no lock, and nothing to go wrong when a waiter is killed or
-the garbage collector ends one in the middle of anything. Built of threads, which gunicorn's gevent
-worker turns into greenlets.
+puts wishes into a queue. So nobody who leaves needs a lock, and nothing goes wrong when a waiter is
+killed, or ended by the garbage collector in the middle of something else. gunicorn's gevent worker
+makes greenlets of the threads.
 """
 
 import logging
 import math
-import os
 import select
 import socket
 import threading
@@ -88,8 +87,7 @@ class Watch:
         self._ask_stopping = stopping
         self._stopping = False
         self._starting = threading.Lock()
-        self._listening_in: int | None = None
-        """The process that the listener runs in."""
+        self._listening = False
         self._nudge: socket.socket
         self._wishes: deque[tuple[Bell, bool]] = deque()
         """Who comes (True) and who leaves, in this order."""
@@ -123,15 +121,13 @@ class Watch:
             self._wishes.append((bell, False))
 
     def _start(self) -> None:
-        if self._listening_in == os.getpid():
-            return
         with self._starting:
-            if self._stopping or self._listening_in == os.getpid():
+            if self._listening or self._stopping:
                 return
             nudged, self._nudge = socket.socketpair()
             nudged.setblocking(False)
             self._nudge.setblocking(False)
-            self._listening_in = os.getpid()
+            self._listening = True
             threading.Thread(
                 target=self._keep_listening, args=(nudged,), name="watch", daemon=True
             ).start()
@@ -161,7 +157,7 @@ class Watch:
             connection.disconnect()
             nudged.close()
             self._nudge.close()
-            self._listening_in = None
+            self._listening = False
 
     def _look_whether_stopping(self) -> bool:
         if not self._stopping and self._ask_stopping is not None and self._ask_stopping():
