@@ -4,6 +4,8 @@ Before the match begins seats have no gaps: who leaves is followed by those behi
 From then on seats are fixed, and the computer plays for who is away.
 """
 
+from collections.abc import Sequence
+
 from msgspec.structs import replace
 
 from service.errors import (
@@ -11,8 +13,11 @@ from service.errors import (
     BadPractice,
     InvitationNeeded,
     MatchOver,
+    NoSpectators,
     NoSuchSeat,
     NotStarted,
+    NotTheHost,
+    NotYourSeat,
     OptionsDoNotFit,
     OptionsRefused,
     OwnSeat,
@@ -37,11 +42,47 @@ from service.rummy.computer import Level
 from service.rummy.engine import new_match
 from service.rummy.model import Match
 from service.rummy.rules import agree, clause
+from service.tokens import game_id_of, hash_of, same
 
 Change = tuple[Game, tuple[Event, ...]]
 """A game after a change, and the events that tell of the change."""
 
 _FEWEST_PLAYERS = 2
+
+
+def seen_from(game: Game, token: str | None) -> int | None:
+    """The caller's seat; None for a spectator. Raises BadToken, NotYourSeat, NoSpectators."""
+    if token is not None:
+        return seat_of(game, token)
+    if not game.spectators and game.match is not None:
+        raise NoSpectators("This match is for those who play it; send the token of a seat.")
+    return None
+
+
+def seat_of(game: Game, token: str) -> int:
+    """The seat that the token opens. Raises BadToken, NotYourSeat."""
+    game_id_of(token)
+    found = find_seat(game, token)
+    if found is None:
+        raise NotYourSeat("The token is not of a seat at this table.")
+    return found
+
+
+def find_seat(game: Game, token: str) -> int | None:
+    """The seat that the token opens, if there is one."""
+    token_hash = hash_of(token)
+    found = None
+    for number, seat in enumerate(game.seats):
+        if same(seat.token_hash, token_hash):
+            found = number
+    return found
+
+
+def hosted(game: Game, seat: int) -> Game:
+    """The game, if that is the host's seat. Raises NotTheHost."""
+    if seat != game.host:
+        raise NotTheHost("Only the host of the table may do this.", host=game.host)
+    return game
 
 
 def guard_open(game: Game) -> None:
@@ -110,6 +151,21 @@ def seated(game: Game, seat: Seat, seed: str) -> Change:
     if game.autostart and len(game.seats) == game.size:
         game, started = begun(game, seed)
         events += started
+    return game, events
+
+
+def with_computers(game: Game, levels: Sequence[Level], seed: str) -> Change:
+    """The next free seats given to computer players. Raises as `seated` does."""
+    guard_open(game)
+    free = game.size - len(game.seats)
+    if len(levels) > free:
+        raise TableFull(
+            f"{free} of {game.size} seats are free, too few for {len(levels)}.", seats=game.size
+        )
+    events: tuple[Event, ...] = ()
+    for level in levels:
+        game, joined = seated(game, computer_seat(game, level), seed)
+        events += joined
     return game, events
 
 

@@ -8,6 +8,7 @@ import socket
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 from wsgiref.types import WSGIApplication
 
 import click
@@ -122,6 +123,14 @@ class _Worker(GeventWorker):
         """Leave Ctrl-C to the master: a worker that is told to end twice ends with a traceback."""
         super().init_signals()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def handle_request(self, listener_name: Any, req: Any, sock: Any, addr: Any) -> None:
+        """Let go of a client that takes nothing any more, without a traceback for each of them."""
+        try:
+            super().handle_request(listener_name, req, sock, addr)
+        except OSError as error:
+            self.log.debug("A client is gone: %s", error)
+            raise StopIteration from None
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -14,6 +14,7 @@ import hashlib
 import re
 import secrets
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -116,7 +117,7 @@ class Store:
     def __init__(self, url: str, timeout_seconds: float, expiry: Expiry) -> None:
         self._redis = _client(url, timeout_seconds)
         self._expiry = expiry
-        self._slots = threading.Semaphore(_CONNECTIONS)
+        self._slots = _Slots(_CONNECTIONS)
         self._troubles = 0
 
     def load(self, game_id: str) -> Game:
@@ -333,6 +334,46 @@ class Store:
         if stale:
             self._redis.zrem(_OPEN, *stale)
         return found
+
+
+class _Slots:
+    """So many at a time, and the others in the order in which they came.
+
+    At a threading.Semaphore one who comes again at once passes those who wait and are only being
+    woken. Among many who read on and on some would wait for minutes.
+    """
+
+    def __init__(self, number: int) -> None:
+        self._lock = threading.Lock()
+        self._free = number
+        """0 as long as somebody waits."""
+        self._waiting: deque[threading.Lock] = deque()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._free:
+                self._free -= 1
+                return
+            turn = threading.Lock()
+            turn.acquire()
+            self._waiting.append(turn)
+        try:
+            turn.acquire()
+        except BaseException:  # ended while waiting: nobody may be given the turn of who is gone
+            with self._lock:
+                has_turn = turn not in self._waiting
+                if not has_turn:
+                    self._waiting.remove(turn)
+            if has_turn:
+                self.__exit__()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            if self._waiting:
+                self._waiting.popleft().release()
+            else:
+                self._free += 1
 
 
 def _client(url: str, timeout_seconds: float) -> redis.Redis:

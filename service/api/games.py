@@ -19,10 +19,12 @@ from service.api.http import (
     wants_stream,
 )
 from service.api.stream import streamed
+from service.changes import SHORTEST_CLAIM_KEY
 from service.game import Game
+from service.new_table import NewTable
 from service.rummy.computer import Level
 from service.rummy.model import Move
-from service.tables import SHORTEST_CLAIM_KEY, NewTable, Outcome, SeatTaken
+from service.tables import Outcome, SeatTaken
 from service.views import (
     Changed,
     Checked,

@@ -18,6 +18,7 @@ from werkzeug.exceptions import (
 )
 
 from service.api import problems
+from service.changes import Terms
 from service.errors import (
     BadIdempotencyKey,
     BadToken,
@@ -27,7 +28,7 @@ from service.errors import (
     NoToken,
     RummyError,
 )
-from service.tables import Tables, Terms
+from service.tables import Tables
 
 _encode = msgspec.json.Encoder().encode
 _VERSION = re.compile(r'(?:W/)?"([0-9]{1,15})"')

@@ -18,11 +18,11 @@ from marshmallow import (
 )
 
 from service.errors import BadCard
+from service.new_table import MOST_NAME_CHARACTERS, NewTable, PracticeWish
 from service.rummy.cards import Card, parse_card
 from service.rummy.computer import LEVELS
 from service.rummy.model import Call, Discard, Draw, LayMeld, LayOff, Move, Play, Swap
 from service.rummy.rules import OPTIONS, PRESETS, Option
-from service.tables import MOST_NAME_CHARACTERS, NewTable, PracticeWish
 
 MOST_CARDS = 30
 """More cards than any hand can have."""

@@ -17,6 +17,9 @@ from service.views import GameView, log_entries
 MOST_SEND_SECONDS = 30
 """A client that takes nothing for so long is let go."""
 
+_MOST_UNSENT = 64 * 1024
+"""Bytes that the system is asked to hold for a client; left alone it holds some megabytes."""
+
 _RETRY_MS = 1000
 """When to come back after a stream has ended without `end`."""
 
@@ -70,6 +73,7 @@ def _impatient(client: socket.socket | None) -> Iterator[None]:
         return
     if hasattr(socket, "TCP_USER_TIMEOUT") and client.family != socket.AF_UNIX:
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 1000 * MOST_SEND_SECONDS)
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _MOST_UNSENT)
     before = client.gettimeout()
     client.settimeout(MOST_SEND_SECONDS)
     try:
