@@ -43,10 +43,22 @@ from 0 clockwise, the host's is 0. Times are RFC 3339 in UTC; durations are in s
 The token of a seat is in the answer to making a table or joining one, and in no other. Send it as
 `Authorization: Bearer …`. Whoever has it plays that seat.
 
-## Versions and waiting
+## Versions and retries
 Each change gives the game a new `version`, which is its `ETag` too. With `If-Match: "12"` a move
-counts only if the game is still at that version. To wait for others, ask `getGame` with
-`If-None-Match`, or `getEvents` for what comes `after` the last event known.
+counts only if the game is still at that version. With an `Idempotency-Key` of your own a request
+that changes something can be sent again when its answer was lost: it is carried out once, and a
+repeat gets the first answer. With `check=true` a move is only checked.
+
+## Waiting
+With `wait` the answer comes when there is something to say, or when so many seconds are up: `getGame`
+with `If-None-Match` when there is another version, `getEvents` when there is an event `after` the
+last one known, `discard` and `playTurn` when the caller can act again. So a turn takes two requests:
+`draw`, and `playTurn` with `wait`. `getEvents` with `Accept: text/event-stream` is the log as it
+grows, each event with the `id` to resume after.
+
+## Alone
+`createGame` with `computers` gives the other seats to computer players, and the match begins at once:
+its example **alone**.
 
 ## Refusals
 A refusal is `application/problem+json`, changes nothing, and has a stable `code` for programs, a
