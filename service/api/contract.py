@@ -50,15 +50,15 @@ that changes something can be sent again when its answer was lost: it is carried
 repeat gets the first answer. With `check=true` a move is only checked.
 
 ## Waiting
-With `wait` the answer comes when there is something to say, or when so many seconds are up: `getGame`
-with `If-None-Match` when there is another version, `getEvents` when there is an event `after` the
-last one known, `discard` and `playTurn` when the caller can act again. So a turn takes two requests:
-`draw`, and `playTurn` with `wait`. `getEvents` with `Accept: text/event-stream` is the log as it
-grows, each event with the `id` to resume after.
+With `wait` the answer comes when there is something to say, or when so many seconds are up:
+`getGame` with `If-None-Match` when there is another version, `getEvents` when there is an event
+`after` the last one known, `discard` and `playTurn` when the caller can act again. So a turn takes
+two requests: `draw`, and `playTurn` with `wait`. `getEvents` with `Accept: text/event-stream` is the
+log as it grows, each event with the `id` to resume after.
 
 ## Alone
-`createGame` with `computers` gives the other seats to computer players, and the match begins at once:
-its example **alone**.
+`createGame` with `computers` gives the other seats to computer players, and the match begins at
+once: its example **alone**.
 
 ## Refusals
 A refusal is `application/problem+json`, changes nothing, and has a stable `code` for programs, a
