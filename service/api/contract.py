@@ -53,8 +53,8 @@ repeat gets the first answer. With `check=true` a move is only checked.
 With `wait` the answer comes when there is something to say, or when so many seconds are up:
 `getGame` with `If-None-Match` when there is another version, `getEvents` when there is an event
 `after` the last one known, `discard` and `playTurn` when the caller can act again. So a turn takes
-two requests: `draw`, and `playTurn` with `wait`. `getEvents` with `Accept: text/event-stream` is the
-log as it grows, each event with the `id` to resume after.
+two requests: `draw`, and `playTurn` with `wait`. `getEvents` with `Accept: text/event-stream` is
+the log as it grows, each event with the `id` to resume after.
 
 ## Alone
 `createGame` with `computers` gives the other seats to computer players, and the match begins at

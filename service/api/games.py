@@ -108,7 +108,7 @@ _LAST_EVENT_ID = {
 _REPLAYED = {
     "Idempotency-Replayed": {
         "schema": {"type": "string", "const": "true"},
-        "description": "There if an earlier request with this key was carried out, not this one.",
+        "description": "There if this repeats an earlier request, which was carried out then.",
     }
 }
 _OR_STREAM = {
