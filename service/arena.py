@@ -55,7 +55,7 @@ class Clock(NamedTuple):
 
 
 class Pair(Struct, frozen=True, kw_only=True):
-    """What came of one deal of cards, played twice. Where there are two, the first level's first."""
+    """What came of one deal of cards, played twice. Of two figures the first level's is first."""
 
     wins: tuple[int, int]
     lead: float
@@ -79,7 +79,7 @@ class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
     second_won: int
     blocked: int
     first_share: float
-    """Of the plays that somebody won or that were blocked, those that the first level won."""
+    """Of all plays, blocked ones included, those in which a seat of the first level went out."""
     first_share_error: float
     lead: float
     lead_error: float

@@ -161,7 +161,10 @@ def arena(
     for contest in contests:
         label = f"{contest.rules.variant:10}"
         played = arenas.pairs(contest, jobs)
-        with click.progressbar(played, length=deals, label=label, file=sys.stderr) as bar:
+        hidden = not sys.stderr.isatty()
+        with click.progressbar(
+            played, length=deals, label=label, file=sys.stderr, hidden=hidden
+        ) as bar:
             results.append(arenas.result(contest, list(bar), times=times))
         click.echo(arenas.line(results[-1]))
     if out is not None and form is not None:
@@ -169,11 +172,12 @@ def arena(
 
 
 def _format(out: Path | None) -> arenas.Format | None:
-    """What the name of the file asks for."""
-    match out.suffix if out else "":
-        case "":
-            if out is None:
-                return None
+    """What the name of the file asks for; refused before anything is played."""
+    if out is None:
+        return None
+    if not out.parent.is_dir():
+        raise click.BadParameter(f"there is no directory {out.parent}.", param_hint="--out")
+    match out.suffix:
         case ".csv":
             return "csv"
         case ".json":

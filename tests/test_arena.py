@@ -1,0 +1,136 @@
+"""The arena: the same figures every time, seats exchanged, and the better level wins."""
+
+import csv
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from service.arena import Contest, contest, pairs, play_pair, result
+from service.cli import main
+from service.rummy.computer import Level
+from service.rummy.rules import PRESETS
+
+DEALS = 30
+"""So few tell sharp from steady where it holds its melds back, and by far the better for it."""
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(main, ["arena", "--jobs", "1", *words])
+
+
+def of(variant: str, first: Level, second: Level, players: int = 2, deals: int = DEALS) -> Contest:
+    return contest(variant, players, {}, (first, second), deals, "test")
+
+
+# -------------------------------------------------------------------------------- what it measures
+
+
+def test_a_deal_is_played_twice_with_the_seats_exchanged():
+    for number in range(4):
+        pair = play_pair(of("straight", "steady", "steady"), number)
+        assert pair.lead == 0, "the same level in every seat makes as much with either half"
+        assert pair.wins[0] == pair.wins[1]
+
+
+def test_levels_exchanged_give_the_opposite_result():
+    one = list(pairs(of("parlett", "sharp", "steady", deals=5), 1))
+    other = list(pairs(of("parlett", "steady", "sharp", deals=5), 1))
+    assert [pair.lead for pair in one] == [-pair.lead for pair in other]
+    assert [pair.wins for pair in one] == [pair.wins[::-1] for pair in other]
+
+
+@pytest.mark.parametrize("variant", PRESETS)
+def test_the_levels_come_in_their_order(variant: str):
+    steady = of(variant, "steady", "random", deals=10)
+    outcome = result(steady, list(pairs(steady, 1)))
+    assert outcome.first_share > 0.9
+    assert outcome.lead > 20
+    assert outcome.plays == 20 == outcome.first_won + outcome.second_won + outcome.blocked
+
+
+@pytest.mark.parametrize("variant", ["parlett", "call-rummy"])
+def test_sharp_beats_steady(variant: str):
+    sharp = of(variant, "sharp", "steady")
+    outcome = result(sharp, list(pairs(sharp, 1)))
+    assert outcome.first_share > 0.5
+    assert outcome.lead > 0
+
+
+def test_with_an_odd_number_of_seats_both_levels_sit_equally_often():
+    outcome = result(
+        three := of("straight", "steady", "steady", players=3, deals=3), list(pairs(three, 1))
+    )
+    assert outcome.lead == 0
+    assert outcome.first_won == outcome.second_won
+
+
+# --------------------------------------------------------------------------------- the command
+
+
+def test_the_files_are_the_same_on_any_number_of_processes(tmp_path: Path):
+    files = []
+    for jobs in ("1", "2"):
+        files.append(tmp_path / f"{jobs}.csv")
+        words = ["--variant", "seven-card", "--deals", "7", "--out", str(files[-1])]
+        ran = run(*words, "--jobs", jobs)
+        assert ran.exit_code == 0, ran.output
+    assert all(one.read_bytes() == other.read_bytes() for one, other in pairwise(files))
+
+
+def test_another_seed_deals_other_cards():
+    same = ["--variant", "seven-card", "--deals", "3"]
+    assert run(*same).output == run(*same).output != run(*same, "--seed", "other").output
+
+
+def test_the_files_say_what_was_played_and_what_came_of_it(tmp_path: Path):
+    words = ["--variant", "parlett", "--variant", "seven-card", "--deals", "4", "--players", "4"]
+    words += ["--option", "jokers=2", "--option", "aces=high_or_low", "--first", "steady"]
+    table, document = tmp_path / "result.csv", tmp_path / "result.json"
+    assert run(*words, "--second", "random", "--out", str(table)).exit_code == 0
+    assert run(*words, "--second", "random", "--out", str(document)).exit_code == 0
+    with table.open(newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    objects = json.loads(document.read_text())
+    assert [row["variant"] for row in rows] == ["parlett", "seven-card"]
+    assert rows == [{name: str(value) for name, value in each.items()} for each in objects]
+    assert objects[0]["options"] == "aces=high_or_low jokers=2"
+    assert objects[0]["players"] == 4
+    assert (objects[0]["first"], objects[0]["second"]) == ("steady", "random")
+    assert (objects[0]["deals"], objects[0]["plays"]) == (4, 8)
+    assert 0 <= objects[0]["first_share"] <= 1
+    assert not any("microseconds" in name for name in objects[0])
+
+
+def test_times_are_told_when_they_are_asked_for(tmp_path: Path):
+    out = tmp_path / "result.json"
+    ran = run("--variant", "straight", "--deals", "2", "--times", "--out", str(out))
+    assert "µs" in ran.output
+    assert json.loads(out.read_text())[0]["first_microseconds"] > 0
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["--variant", "whist"], "--variant"),
+        (["--players", "9"], "--players"),
+        (["--option", "jokers"], "--option"),
+        (["--option", "jokers=many"], "jokers"),
+        (["--option", "joker=2"], "did you mean jokers"),
+        (["--option", "call=never"], "call"),
+        (["--option", "deals=3"], "deals"),
+        (["--option", "target=100"], "target"),
+        (["--first", "wise"], "--first"),
+        (["--deals", "1"], "--deals"),
+        (["--jobs", "0"], "--jobs"),
+        (["--out", "result.txt"], "--out"),
+        (["--out", "/nowhere/at/all.csv"], "--out"),
+    ],
+)
+def test_bad_input_is_refused_and_named(words: list[str], named: str):
+    ran = run("--deals", "2", *words)
+    assert ran.exit_code == 2, ran.output
+    assert named in ran.output
+    assert "Traceback" not in ran.output
