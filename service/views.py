@@ -186,8 +186,8 @@ class Seated(Struct, frozen=True):
     token: Annotated[
         str,
         Meta(
-            description="Send it as `Authorization: Bearer …`. Only a repeat of this request with the "
-            "same Idempotency-Key shows it again.",
+            description="Send it as `Authorization: Bearer …`. Only a repeat of this request with "
+            "the same Idempotency-Key shows it again.",
             pattern=r"^[a-z2-7]{16}\.[A-Za-z0-9_-]{43}$",
         ),
     ]
