@@ -4,10 +4,28 @@ import pytest
 
 from service.app import create_app
 from service.config import Config
+from service.store import Store
+from service.tables import Tables
+from service.watch import Watch
 from tests.cases.online import Service
+from tests.http.tables import EXPIRY, Clock
 
 
 @pytest.fixture(scope="session")
 def service(redis_url: str) -> Service:
     """The app as it is served; each test makes tables of its own."""
     return Service(create_app(Config(redis_url=redis_url, redis_timeout_seconds=10)), redis_url)
+
+
+@pytest.fixture(scope="session")
+def clock() -> Clock:
+    """The time of `timed_service`; it stands still until a test moves it on."""
+    return Clock()
+
+
+@pytest.fixture(scope="session")
+def timed_service(redis_url: str, clock: Clock) -> Service:
+    """The service with a clock that the test moves on."""
+    app = create_app(Config(redis_url=redis_url))
+    app.extensions["tables"] = Tables(Store(redis_url, 10, EXPIRY), Watch(redis_url), clock)
+    return Service(app, redis_url)

@@ -104,7 +104,7 @@ def test_case_35_a_timed_call_is_open_for_the_agreed_seconds_and_the_draw_waits(
         call_seconds=5,
     )
     match = accept(match, "discard 8S")
-    assert deal_of(match).window == CallWindow(0, NOW + 5000)
+    assert deal_of(match).window == CallWindow(0, NOW + 5000, NOW)
     for draw in ("draw", "take"):
         refusal = refuse(match, draw, "call_pending", "call-rummy.5")
         assert refusal.params == {"seconds": 5}
@@ -184,7 +184,7 @@ def test_case_38_a_card_that_fits_only_with_another_from_the_hand_is_not_called(
     assert set(hand_of(match, 2).split()) == {"8S", "3H"}
     assert deal_of(match).pile == cards("KD 9S")
     assert match.totals == (0, 0, 0)
-    assert deal_of(match).window == CallWindow(0, None)
+    assert deal_of(match).window == CallWindow(0, None, NOW)
 
 
 # ------------------------------------------------------------------------- over the network

@@ -213,7 +213,6 @@ def test_case_32_the_winning_move_sent_again_is_refused_in_the_next_deal(
 def test_case_32_requests_after_the_end_of_a_deal_change_nothing(
     service: Service, variant: str, deals: int
 ) -> None:
-    """A key by which the service knows a repeat, and leaving a table, are not offered yet."""
     table = service.position(
         variant, "5C 6C KD | 2C 2D 3H | 9C 9D QH", stock="7C", dealer=2, deals=deals
     )
@@ -234,6 +233,64 @@ def test_case_32_requests_after_the_end_of_a_deal_change_nothing(
             table.refuse(seat, late, 409, code, rule)
     assert table.score() == score
     assert len(score["deals"]) == 1
+
+
+@pytest.mark.case(32)
+@in_every_preset
+@pytest.mark.parametrize("deals", [1, 2])
+def test_case_32_the_winning_move_sent_again_is_known_by_its_key(
+    service: Service, variant: str, deals: int
+) -> None:
+    table = service.position(
+        variant, "5C 6C KD | 2C 2D 3H | 9C 9D QH", stock="7C", dealer=2, deals=deals
+    )
+    table.do(0, "draw", "meld 5C 6C 7C")
+    won = table.send(0, "discard KD", idempotency_key="the last card")
+    assert won.status_code == 200
+    score, stored = table.score(), table.stored()
+    again = table.send(0, "discard KD", idempotency_key="the last card")
+    assert again.headers["Idempotency-Replayed"] == "true"
+    for part in ("version", "events"):
+        assert again.json[part] == won.json[part]
+    other = table.send(0, "discard KD", idempotency_key="another")
+    code = "match_over" if deals == 1 else other.json["code"]
+    assert (other.status_code, other.json["code"]) == (409, code)
+    assert code in {"match_over", "not_your_turn", "draw_first"}
+    assert table.score() == score
+    assert table.stored() == stored
+
+
+@pytest.mark.case(32)
+@in_every_preset
+@pytest.mark.parametrize("leaver", [0, 1, 2])
+def test_case_32_who_leaves_after_the_end_changes_no_score(
+    service: Service, variant: str, leaver: int
+) -> None:
+    table = service.position(variant, "5C 6C KD | 2C 2D 3H | 9C 9D QH", stock="7C", dealer=2)
+    table.do(0, "draw", "meld 5C 6C 7C", "discard KD")
+    score = table.score()
+    table.refuse(leaver, "leave", 409, "match_over", "common.8", body={})
+    assert table.score() == score
+
+
+@pytest.mark.case(32)
+@in_every_preset
+@pytest.mark.parametrize("leaver", [0, 1, 2])
+def test_case_32_who_leaves_between_two_deals_is_played_for_in_the_next(
+    service: Service, variant: str, leaver: int
+) -> None:
+    table = service.position(
+        variant, "5C 6C KD | 2C 2D 3H | 9C 9D QH", stock="7C", dealer=2, deals=2
+    )
+    table.do(0, "draw", "meld 5C 6C 7C", "discard KD")
+    score = table.score()
+    assert table.send(leaver, "leave", {}).status_code == 200
+    assert table.score()["deals"][0] == score["deals"][0]
+    ends = [entry["event"] for entry in table.events() if entry["event"]["type"] == "deal_ended"]
+    assert ends[0]["result"]["totals"] == score["totals"]
+    game = table.look()
+    assert [seat["away"] for seat in game["seats"]].count("left") == 1
+    assert game["deal"] is None or game["deal"]["turn"] != leaver
 
 
 @pytest.mark.case(32)

@@ -1,5 +1,6 @@
 """Hosting: refusals, hidden cards, tokens, races, silent players, garbage, and what a bot needs."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from service.rummy.model import Discard, Draw
 from tests.cases import client
 from tests.cases.online import Json, Service, Table, at_once
 from tests.cases.table import NO_RETURN, accept, in_every_preset, refuse
+from tests.http.tables import Clock
 from tests.positions import NOW, deal_of, position
 
 # ------------------------------------------------------------------------- cards not in hand
@@ -599,6 +601,10 @@ def test_case_70_nobody_plays_alone(service: Service, variant: str) -> None:
 # ---------------------------------------------------------------------------- silent players
 
 
+def events_of(table: Table, seat: int | None = None) -> list[Json]:
+    return [entry["event"] for entry in table.events(seat)]
+
+
 @pytest.mark.case(71)
 @in_every_preset
 @pytest.mark.parametrize("moment", ["before the draw", "after the draw", "with a meld laid"])
@@ -606,7 +612,6 @@ def test_case_70_nobody_plays_alone(service: Service, variant: str) -> None:
 def test_case_71_a_player_who_goes_silent_blocks_nobodys_view_and_loses_no_turn(
     service: Service, variant: str, moment: str, dealer: int
 ) -> None:
-    """Leaving a table, so that somebody else finishes the turn, is not offered yet."""
     table = service.position(
         variant,
         "2C 3D 4S 6H | 5C 5D 5H KS | 7C 8D 9S JH | QC KD AS TH",
@@ -638,6 +643,81 @@ def test_case_71_a_player_who_goes_silent_blocks_nobodys_view_and_loses_no_turn(
     assert [seat["seat"] for seat in after["seats"]] == [0, 1, 2, 3]
     table.refuse(1, "draw", 409, "not_your_turn", "common.1")
     table.do(2, "draw")
+
+
+@pytest.mark.case(71)
+@in_every_preset
+@pytest.mark.parametrize("moment", ["before the draw", "after the draw", "with a meld laid"])
+@pytest.mark.parametrize("dealer", [0, 1])
+def test_case_71_when_the_player_to_move_leaves_the_next_is_to_move_once(
+    service: Service, variant: str, moment: str, dealer: int
+) -> None:
+    table = service.position(
+        variant,
+        "2C 3D 4S 6H | 5C 5D 5H KS | 7C 8D 9S JH | QC KD AS TH",
+        stock="3H 4H 2D 2H 2S 9H TD JC QH 6C 8C 7D AH 3C 4D 6S 8S TC",
+        dealer=dealer,
+    )
+    turn = table.look()["deal"]["turn"]
+    while turn != 1:
+        table.do(turn, "draw")
+        throw(table)
+        turn = (turn + 1) % 4
+    if moment != "before the draw":
+        table.do(1, "draw")
+    if moment == "with a meld laid":
+        table.do(1, "meld 5C 5D 5H")
+    before = table.look()
+    left = table.send(1, "leave", {}).json["game"]
+
+    assert (left["deal"]["turn"], left["deal"]["phase"]) == (2, "draw")
+    assert [seat["name"] for seat in left["seats"]] == [seat["name"] for seat in before["seats"]]
+    for meld in before["deal"]["melds"]:
+        assert any(set(meld["cards"]) <= set(now["cards"]) for now in left["deal"]["melds"])
+    thrown = [event for event in events_of(table) if event["type"] == "discarded"]
+    assert [event["seat"] for event in thrown].count(1) == 1
+    table.refuse(1, "draw", 409, "seat_away", "table.4")
+
+    turns = []
+    for _ in range(6):
+        turns.append(table.look()["deal"]["turn"])
+        table.do(turns[-1], "draw")
+        throw(table)
+    assert turns == [2, 3, 0] * 2  # the computer plays seat 1 in between, once a round
+    assert table.send(1, "return", {}).status_code == 200
+    for turn in (2, 3, 0, 1):
+        assert table.look()["deal"]["turn"] == turn
+        table.do(turn, "draw")
+        throw(table)
+
+
+@pytest.mark.case(73)
+@in_every_preset
+@pytest.mark.parametrize("moment", ["before the draw", "after the draw", "with a meld laid"])
+def test_case_73_who_leaves_and_returns_has_the_seat_between_the_same_neighbours(
+    service: Service, variant: str, moment: str
+) -> None:
+    table = service.position(
+        variant,
+        "2C 3D 4S 6H | 7C 8D 9S JH | 5C 5D 5H KS | QC KD AS TH",
+        stock="JC QD 3H 4H",
+    )
+    names = [seat["name"] for seat in table.look()["seats"]]
+    for seat, drawn in ((0, "JC"), (1, "QD")):
+        table.do(seat, "draw", f"discard {drawn}")
+    if moment != "before the draw":
+        table.do(2, "draw")
+    if moment == "with a meld laid":
+        table.do(2, "meld 5C 5D 5H")
+    for wish in ("leave", "return", "leave", "return"):
+        assert table.send(2, wish, {}).status_code == 200
+    assert [seat["name"] for seat in table.look()["seats"]] == names
+    turns = []
+    for _ in range(8):
+        turns.append(table.look()["deal"]["turn"])
+        table.do(turns[-1], "draw")
+        throw(table)
+    assert turns == [3, 0, 1, 2] * 2
 
 
 @pytest.mark.case(73)
@@ -680,7 +760,6 @@ def test_case_73_who_comes_back_with_the_same_token_finds_the_half_finished_turn
 def test_case_74_a_turn_can_always_be_finished_by_a_draw_and_a_legal_discard(
     variant: str, hand: str
 ) -> None:
-    """A turn clock, which would make these moves for a silent player, is not offered yet."""
     match = position(variant, hands=f"{hand} | 3D 3H", pile="2C 9D", stock="6S", phase="draw")
     assert Draw("stock") in set(legal_moves(match, 0, NOW))
     taken = accept(match, "take")
@@ -692,6 +771,78 @@ def test_case_74_a_turn_can_always_be_finished_by_a_draw_and_a_legal_discard(
         assert discards == {*hand.split(), "9D"}
     drawn = accept(match, "draw")
     assert deal_of(accept(drawn, "discard 6S")).turn == 1
+
+
+def nine_thrown(service: Service, variant: str, hand: str) -> Table:
+    """Seat 1 has thrown 9D; it is the turn of seat 0, with that hand, and the clock runs."""
+    others = "9D" if hand == "KC" else "9D 3D"
+    table = service.position(
+        variant, f"{hand} | {others}", stock="6S 8S QC", dealer=0, turn_seconds=60
+    )
+    table.do(1, "draw", "discard 9D")
+    return table
+
+
+def forced_of(table: Table, seat: int | None, since: int) -> list[Json]:
+    """What the clock has done since that event, as the log tells the seat, and nobody else."""
+    entries = table.events(seat, after=since)
+    assert all(entry["forced"] for entry in entries)
+    return [entry["event"] for entry in entries]
+
+
+@pytest.mark.case(74)
+@in_every_preset
+@pytest.mark.parametrize("hand", ["KC 5H", "KC"])
+def test_case_74_who_goes_silent_with_the_upcard_taken_throws_what_may_be_thrown(
+    timed_service: Service, clock: Clock, variant: str, hand: str
+) -> None:
+    table = nine_thrown(timed_service, variant, hand)
+    table.do(0, "take")
+    seen = table.events()[-1]["id"]
+    clock.forward(60)
+    (thrown,) = forced_of(table, 0, seen)
+    assert thrown["type"] == "discarded"
+    assert thrown["card"] in hand.split() or (variant not in NO_RETURN and thrown["card"] == "9D")
+    assert table.look()["deal"]["turn"] == 1
+
+
+@pytest.mark.case(74)
+@in_every_preset
+@pytest.mark.parametrize("hand", ["KC 5H", "KC"])
+def test_case_74_who_goes_silent_before_the_draw_throws_the_stock_card(
+    timed_service: Service, clock: Clock, variant: str, hand: str
+) -> None:
+    table = nine_thrown(timed_service, variant, hand)
+    seen = table.events()[-1]["id"]
+    clock.forward(60)
+    drew, thrown = forced_of(table, 0, seen)
+    assert (drew["type"], drew["source"], drew["card"]) == ("drew", "stock", "8S")
+    assert (thrown["type"], thrown["card"]) == ("discarded", "8S")
+    assert forced_of(table, 1, seen)[0]["card"] is None
+    assert set(table.look(0)["hand"]) == set(hand.split())
+
+
+@pytest.mark.case(74)
+@pytest.mark.parametrize("call", ["next_draw", "timed"])
+def test_case_74_the_clock_neither_calls_nor_melds(
+    timed_service: Service, clock: Clock, call: str
+) -> None:
+    seconds = {"call_seconds": 5} if call == "timed" else {}
+    table = timed_service.position(
+        "call-rummy",
+        "5C 5D 5H KS | 8C 8D 8H 8S",
+        stock="2C 3C 4C",
+        dealer=0,
+        turn_seconds=60,
+        call=call,
+        **seconds,
+    )
+    table.do(1, "draw", "meld 8C 8D 8H", "discard 8S")
+    seen = table.events()[-1]["id"]
+    assert table.moves(0)[0]["move"] == "rummy"
+    clock.forward(65)
+    assert [event["type"] for event in forced_of(table, 0, seen)] == ["drew", "discarded"]
+    assert len(table.look()["deal"]["melds"]) == 1
 
 
 @pytest.mark.case(74)
@@ -912,7 +1063,6 @@ def test_case_76_a_query_that_makes_no_sense_is_refused(service: Service, query:
 
 @pytest.mark.case(77)
 def test_case_77_a_bot_finds_all_its_games_and_everything_it_missed(service: Service) -> None:
-    """Streams are not offered yet; the log is read in pages."""
     tables = [service.table("seven-card", deals=2) for _ in range(12)]
     seen = {table.id: table.events(1)[-1]["id"] for table in tables}
     for number, table in enumerate(tables):
@@ -940,6 +1090,104 @@ def test_case_77_a_bot_finds_all_its_games_and_everything_it_missed(service: Ser
         assert [entry["id"] for entry in whole] == list(range(1, len(whole) + 1))
         assert [entry["version"] for entry in whole] == sorted(entry["version"] for entry in whole)
         assert whole[-1]["version"] == table.look()["version"]
+
+
+@pytest.mark.case(77)
+def test_case_77_one_request_finds_all_twelve_games_the_own_turns_first(service: Service) -> None:
+    tables = [service.table("seven-card", seats=2 + number % 3) for number in range(12)]
+    answer = service.post("/v1/games/query", {"tokens": [table.tokens[1] for table in tables]}).json
+    assert answer["gone"] == []
+    assert {game["game"]["id"] for game in answer["games"]} == {table.id for table in tables}
+    mine = [game["game"]["deal"]["turn"] == 1 for game in answer["games"]]
+    assert mine == [game["can_act"] for game in answer["games"]]
+    assert mine == sorted(mine, reverse=True)
+    for game in answer["games"]:
+        assert game["game"] == tables[game["token"]].look(1)
+
+
+class Stream:
+    """A stream of a seat, read as far as the test wants."""
+
+    def __init__(self, table: Table, seat: int, last: int | None = None) -> None:
+        headers = {"Accept": "text/event-stream", "Authorization": f"Bearer {table.token(seat)}"}
+        if last is not None:
+            headers["Last-Event-ID"] = str(last)
+        self._answer = table.service.app.test_client().get(
+            f"{table.path}/events", headers=headers, buffered=False
+        )
+        assert self._answer.mimetype == "text/event-stream"
+        self._pieces = iter(self._answer.response)
+        self._text = ""
+        self._next()  # how soon to come back
+        self.game = self._next()
+
+    def read(self, number: int) -> list[Json]:
+        """So many entries of the log."""
+        return [self._next() for _ in range(number)]
+
+    def ends(self) -> bool:
+        """Whether all has been told, and the last is that the match is over."""
+        return self._next() == {"status": "finished"} and not self._text
+
+    def kill(self) -> None:
+        self._answer.close()
+
+    def _next(self) -> Json:
+        while "\n\n" not in self._text:
+            piece = next(self._pieces)
+            self._text += piece.decode() if isinstance(piece, bytes) else piece
+        event, _, self._text = self._text.partition("\n\n")
+        data = [line for line in event.split("\n") if line.startswith("data: ")]
+        return dict(json.loads(data[0].removeprefix("data: "))) if data else {}
+
+
+@pytest.mark.case(77)
+def test_case_77_of_two_streams_each_tells_of_its_own_game_and_misses_nothing(
+    service: Service,
+) -> None:
+    """Both are killed and opened again; that a stream has ended means nothing."""
+    tables = [service.table("straight", seats=3) for _ in range(2)]
+    last = {table.id: table.events(0)[-1]["id"] for table in tables}
+    told: dict[str, list[Json]] = {table.id: [] for table in tables}
+    for _ in range(3):
+        streams = [Stream(table, 0, last[table.id]) for table in tables]
+        for _ in range(2):
+            for table, stream in zip(tables, streams, strict=True):
+                assert stream.game["id"] == table.id
+                table.do(table.look()["deal"]["turn"], "draw")
+                throw(table)
+                told[table.id] += stream.read(2)
+        for table, stream in zip(tables, streams, strict=True):
+            stream.kill()
+            last[table.id] = told[table.id][-1]["id"]
+            # Nobody is there when this happens, and it is told when the stream is opened again.
+            table.do(table.look()["deal"]["turn"], "draw")
+            throw(table)
+            missed = Stream(table, 0, last[table.id])
+            told[table.id] += missed.read(2)
+            missed.kill()
+            last[table.id] = told[table.id][-1]["id"]
+    for table in tables:
+        log = table.events(0)
+        assert told[table.id] == log[-len(told[table.id]) :]
+        assert [entry["id"] for entry in log] == list(range(1, len(log) + 1))
+        assert {entry["game"] for entry in log} == {table.id}
+        assert table.look()["status"] == "playing"
+
+
+@pytest.mark.case(77)
+def test_case_77_only_the_end_of_the_match_is_told_as_the_end(service: Service) -> None:
+    table = service.position("straight", "5C 6C KD | 2C 2D 3H", stock="7C", dealer=1)
+    stream = Stream(table, 1, table.events()[-1]["id"])
+    table.do(0, "draw", "meld 5C 6C 7C", "discard KD")
+    assert [entry["event"]["type"] for entry in stream.read(5)] == [
+        "drew",
+        "melded",
+        "discarded",
+        "deal_ended",
+        "match_ended",
+    ]
+    assert stream.ends()
 
 
 @pytest.mark.case(77)
@@ -1089,6 +1337,29 @@ def test_case_79_after_a_call_the_card_beneath_is_the_upcard(service: Service) -
     assert table.look()["deal"]["upcard"] is None
     throw(table)
     take_and_check(table)
+
+
+@pytest.mark.case(79)
+@in_every_preset
+@pytest.mark.parametrize("moment", ["before the draw", "after the draw", "out of turn"])
+def test_case_79_after_a_player_has_left_the_card_taken_is_the_upcard_shown(
+    service: Service, variant: str, moment: str
+) -> None:
+    table = service.position(
+        variant, "5C 6D 7H | 9C TD JH | QC KD AH", stock="2C 3C 4C 8S", dealer=2
+    )
+    table.do(0, "draw", "discard 2C")
+    if moment == "after the draw":
+        table.do(1, "draw")
+    if moment == "out of turn":
+        table.do(1, "draw", "discard 3C")
+        assert table.send(0, "leave", {}).status_code == 200
+    else:
+        assert table.send(1, "leave", {}).status_code == 200
+    assert table.look()["deal"]["turn"] == 2
+    for _ in range(3):
+        take_and_check(table)
+        throw(table)
 
 
 # ----------------------------------------------------------------------------- what a bot sees

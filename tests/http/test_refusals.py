@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from werkzeug.test import TestResponse
 
 from service.errors import RummyError
@@ -220,6 +221,42 @@ def over(house: House) -> Table:
     return table
 
 
+def by_invitation(house: House) -> Table:
+    return house.waiting("straight", 3, more={"private": True})
+
+
+def unwatched(house: House) -> Table:
+    return house.waiting("straight", 2, taken=2, more={"spectators": False})
+
+
+def shut(house: House) -> Table:
+    table = waiting(house)
+    assert table.players[0].post("close").status_code == 200
+    return table
+
+
+def left_by_the_guest(house: House) -> Table:
+    table = house.position(hands="5C 5D KH | 2S 3S", pile="9D")
+    assert table.players[1].post("leave").status_code == 200
+    return table
+
+
+def let_pass_by_the_guest(house: House) -> Table:
+    """The guest let a turn pass and counts as away."""
+    table = left_by_the_guest(house)
+    game = table.game()
+    away = replace(game.seats[1], away="timed_out", forced=3)
+    game = replace(game, version=game.version + 1, seats=(game.seats[0], away))
+    house.store.commit(game, ())
+    return table
+
+
+def drawn_with_a_key(house: House) -> Table:
+    table = house.position(hands="5C 5D KH | 2S 3S", pile="9D", phase="draw")
+    assert table.players[0].draw("stock", idempotency_key="one").status_code == 200
+    return table
+
+
 def for_four_with_two(house: House) -> Table:
     """Parlett's game with two decks is for four players and more."""
     return house.waiting("parlett", 4, taken=2, decks=2)
@@ -299,6 +336,78 @@ REQUESTS: list[tuple[str, int, str, Callable[[House], Table], Ask]] = [
      lambda table: table.players[HOST].post("turn", {"discard": "KH"})),
     ("a call before the start", 409, "not_started", waiting,
      lambda table: table.players[GUEST].play("rummy 1")),
+    ("a seat by invitation without one", 403, "invitation_needed", by_invitation,
+     lambda table: table.stranger.post("join", {"name": "eva"})),
+    ("a seat with another invitation", 403, "invitation_needed", by_invitation,
+     lambda table: table.stranger.post("join", {"name": "eva", "invitation": "abcde-fghij"})),
+    ("a look at a match without spectators", 403, "no_spectators", unwatched,
+     lambda table: table.stranger.get()),
+    ("the log of a match without spectators", 403, "no_spectators", unwatched,
+     lambda table: table.stranger.get("events")),
+    ("the score of a match without spectators", 403, "no_spectators", unwatched,
+     lambda table: table.stranger.get("score")),
+    ("a seat at a closed table", 409, "table_closed", shut,
+     lambda table: table.stranger.post("join", {"name": "eva"})),
+    ("a start of a closed table", 409, "table_closed", shut,
+     lambda table: table.players[HOST].post("start")),
+    ("a move at a closed table", 409, "table_closed", shut,
+     lambda table: table.players[HOST].draw("stock")),
+    ("leaving a closed table", 409, "table_closed", shut,
+     lambda table: table.players[GUEST].post("leave")),
+    ("returning to a closed table", 409, "table_closed", shut,
+     lambda table: table.players[GUEST].post("return")),
+    ("a rematch of a closed table", 409, "table_closed", shut,
+     lambda table: table.players[GUEST].post("rematch")),
+    ("computers for a closed table", 409, "table_closed", shut,
+     lambda table: table.players[HOST].post("computers", {"levels": ["steady"]})),
+    ("computers from a guest", 403, "not_the_host", waiting,
+     lambda table: table.players[GUEST].post("computers", {"levels": ["steady"]})),
+    ("computers for a full table", 409, "table_full", waiting,
+     lambda table: table.players[HOST].post("computers", {"levels": ["steady"] * 2})),
+    ("computers when the match has begun", 409, "already_started", playing,
+     lambda table: table.players[HOST].post("computers", {"levels": ["steady"]})),
+    ("removing by a guest", 403, "not_the_host", waiting,
+     lambda table: table.players[GUEST].post("remove", {"seat": HOST})),
+    ("removing who is not there", 409, "no_such_seat", waiting,
+     lambda table: table.players[HOST].post("remove", {"seat": 2})),
+    ("removing oneself", 409, "own_seat", waiting,
+     lambda table: table.players[HOST].post("remove", {"seat": HOST})),
+    ("removing when the match has begun", 409, "already_started", playing,
+     lambda table: table.players[HOST].post("remove", {"seat": GUEST})),
+    ("closing by a guest", 403, "not_the_host", waiting,
+     lambda table: table.players[GUEST].post("close")),
+    ("closing when the match has begun", 409, "already_started", playing,
+     lambda table: table.players[HOST].post("close")),
+    ("a move after leaving", 409, "seat_away", left_by_the_guest,
+     lambda table: table.players[GUEST].draw("stock")),
+    ("a turn after leaving", 409, "seat_away", left_by_the_guest,
+     lambda table: table.players[GUEST].post("turn", {"discard": "2S"})),
+    ("a move after letting turns pass", 409, "seat_away", let_pass_by_the_guest,
+     lambda table: table.players[GUEST].draw("stock")),
+    ("returning before the start", 409, "not_started", waiting,
+     lambda table: table.players[GUEST].post("return")),
+    ("leaving after the end", 409, "match_over", over,
+     lambda table: table.players[GUEST].post("leave")),
+    ("returning after the end", 409, "match_over", over,
+     lambda table: table.players[GUEST].post("return")),
+    ("a rematch before the start", 409, "not_started", waiting,
+     lambda table: table.players[HOST].post("rematch")),
+    ("a rematch during the match", 409, "match_not_over", playing,
+     lambda table: table.players[HOST].post("rematch")),
+    ("a rematch by nobody", 401, "no_token", over,
+     lambda table: table.stranger.post("rematch")),
+    ("many games with something that is no token", 401, "bad_token", playing,
+     lambda table: table.house.client().post("/v1/games/query", json={"tokens": ["swordfish"]})),
+    ("a key for a seat that can be guessed", 422, "bad_idempotency_key", waiting,
+     lambda table: table.stranger.post("join", {"name": "eva"}, idempotency_key="1")),
+    ("a key of a move that cannot be read", 422, "bad_idempotency_key", playing,
+     lambda table: table.players[HOST].play("discard KH", idempotency_key="a" * 256)),
+    ("the key of another move", 422, "idempotency_key_reused", drawn_with_a_key,
+     lambda table: table.players[HOST].play("discard KH", idempotency_key="one")),
+    ("a table of computers only", 422, "bad_table", playing,
+     lambda table: new(table, options={"deals": 1}, computers=["steady"] * 2)),
+    ("a table that is public and private", 422, "bad_table", playing,
+     lambda table: new(table, options={"deals": 1}, public=True, private=True)),
     ("a move after the end", 409, "match_over", over,
      lambda table: table.players[GUEST].draw("stock")),
     ("a turn after the end", 409, "match_over", over,
