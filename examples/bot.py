@@ -86,6 +86,7 @@ def play(url, game_id, token, choose=choose):
         if answer.status_code in (409, 412):  # refused, or not possible any more: look again
             print(answer.json()["detail"], file=sys.stderr)
             version = ""
+            time.sleep(0.5)
         elif answer.status_code != 304:
             answer.raise_for_status()
     return game
@@ -100,7 +101,7 @@ def send(session, method, address, headers, **body):
             if answer.status_code != 503 or pause > 10:
                 return answer
             print(answer.json()["detail"], file=sys.stderr)
-        except requests.ConnectionError:
+        except requests.RequestException:
             if pause > 10:
                 raise
         time.sleep(pause)
@@ -119,12 +120,14 @@ def main():
     if token is None:
         path = f"{given.url}/v1/games/{given.game}/join"
         wanted = {"name": given.name, "invitation": given.invitation}
-        answer = requests.post(path, json=wanted, timeout=30)
+        key = {"Idempotency-Key": str(uuid4())}
+        answer = send(requests.Session(), "POST", path, key, json=wanted)
         token = answer.json().get("token") or sys.exit(answer.json()["detail"])
         print(f"Seat {answer.json()['seat']}. To go on with it later: --token {token}", flush=True)
     game = play(given.url, given.game, token)
+    winners = game["result"]["winners"] if game["result"] else ()  # a table may have been closed
     for seat in game["seats"]:
-        won = " (won)" * (seat["seat"] in game["result"]["winners"])
+        won = " (won)" * (seat["seat"] in winners)
         print(f"{seat['name']}: {game['totals'][seat['seat']]}{won}")
 
 

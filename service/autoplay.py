@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from service.game import Event, Game, WentAway, with_seat
 from service.rummy import computer
 from service.rummy.cards import Card, points
-from service.rummy.engine import abandon, apply, callable_on
+from service.rummy.engine import abandon, apply, callable_on, stock_card_is_there
 from service.rummy.legal import legal_moves
 from service.rummy.model import Call, Deal, Discard, Draw, Drew, Match, Move
 from service.rummy.rules import Rules
-from service.rummy.view import sight
+from service.rummy.view import sight, waits_for_call
 
 CALL_GRACE_MS = 5_000
 """A computer leaves people so long to call a discard before it draws (table.6)."""
@@ -25,7 +25,7 @@ _MOST_DISCARDS = 40
 
 
 class Step(Struct, frozen=True):
-    """What a move did that no player made: the computer, or the clock, then it is `forced`."""
+    """What one move did; it is `forced` if the clock made it."""
 
     events: tuple[Event, ...]
     forced: bool = False
@@ -41,6 +41,17 @@ def next_moment(game: Game, now: int) -> int | None:
     window = game.match.deal.window if game.match and game.match.deal else None
     moments = [game.due, window.closes if window else None]
     return min((moment for moment in moments if moment is not None and moment > now), default=None)
+
+
+def tag_of(game: Game, now: int) -> str:
+    """What a view of the game is known by: the version, and a plus once a timed call has closed.
+
+    Only then does a view change without a new version: the next player may draw.
+    """
+    window = game.match.deal.window if game.match and game.match.deal else None
+    closed = window is not None and not window.is_open(now)
+    waited = closed and game.match is not None and waits_for_call(game.match)
+    return f"{game.version}+" if waited else str(game.version)
 
 
 def gone_on(game: Game, now: int) -> tuple[Game, tuple[Step, ...]]:
@@ -72,15 +83,16 @@ def carried_on(before: Game, game: Game, now: int) -> tuple[Game, tuple[Step, ..
             draws_at = _may_draw_at(game, deal, match.rules, now)
             if draws_at > now:
                 return replace(game, due=draws_at), tuple(steps)
-            match, events = apply(match, deal.turn, _chosen(match, deal, level, now), now)
+            move = _chosen(match, deal, level, len(steps), now)
+            match, events = apply(match, deal.turn, move, now)
         game = replace(game, match=match)
         steps.append(Step(events))
     return replace(game, due=None), tuple(steps)
 
 
-def _chosen(match: Match, deal: Deal, level: computer.Level, now: int) -> Move:
+def _chosen(match: Match, deal: Deal, level: computer.Level, step: int, now: int) -> Move:
     seen = sight(match, deal.turn, now, computer.MOST_MOVES)
-    return computer.choose(level, seen, f"{match.seed} computer {deal.number} {deal.turns}")
+    return computer.choose(level, seen, f"{match.seed} computer {deal.number} {deal.turns} {step}")
 
 
 def _forced_turn(game: Game, match: Match, deal: Deal, now: int) -> tuple[Game, tuple[Step, ...]]:
@@ -110,6 +122,8 @@ def _forced_move(match: Match, seat: int, drawn: Card | None, now: int) -> Move:
     legal = (move for move in legal_moves(match, seat, now) if not isinstance(move, Call))
     moves = list(islice(legal, _MOST_DISCARDS))
     draws = [move for move in moves if isinstance(move, Draw)]
+    if match.deal and not stock_card_is_there(match.deal, match.rules):
+        draws.reverse()  # the upcard, if there is one
     discards = [move for move in moves if isinstance(move, Discard)]
     if draws or not discards:
         return (draws or moves)[0]

@@ -32,6 +32,7 @@ SHORTEST_CLAIM_KEY = 16
 """An Idempotency-Key that takes a seat opens it again, so it must not be easy to guess."""
 
 _LOCKS = 64
+_LOCK_SECONDS = 1.0
 
 Act = Callable[[Game, int], tuple[Game, tuple[Event, ...]]]
 """Decides on a request by the game and the time (ms). No events: there is nothing to change."""
@@ -67,7 +68,7 @@ class Done(Struct, frozen=True):
 
 
 class Changes:
-    """The games in a store, as they go on. Holds no state but the connection."""
+    """The games in a store, as they go on. Holds no state of theirs."""
 
     def __init__(self, store: Store, clock: Callable[[], int]) -> None:
         """`clock` gives the time in milliseconds since 1970 (UTC)."""
@@ -117,7 +118,7 @@ class Changes:
                 after, steps = gone_on(game, now)
             else:
                 after, events = act(game, now)
-                if not events:
+                if not events and mark is None:
                     return Done(game, ())
                 after, more = carried_on(game, after, now)
                 steps = (Step(events), *more)
@@ -149,18 +150,27 @@ class Changes:
         """Do what is due. Whoever only looks is not refused because that cannot be stored now."""
         if not is_due(game, self._clock()):
             return game
-        # Of all who wait for one game in this process, one works out how it goes on.
-        with self._going_on[hash(game.id) % len(self._going_on)], suppress(StoreUnavailable):
-            game = self._store.load(game.id)
-            while is_due(game, now := self._clock()):
-                after, steps = gone_on(game, now)
-                after, logged = _numbered(game, after, steps, now)
-                try:
-                    self._store.commit(after, logged)
-                except LostRace as race:
-                    game = race.current
-                else:
-                    game = after
+        # Of all who wait for one game in this process, one works out how it goes on. The others do
+        # not wait one after another for a store that does not answer.
+        lock = self._going_on[hash(game.id) % len(self._going_on)]
+        if lock.acquire(timeout=_LOCK_SECONDS):
+            try:
+                with suppress(StoreUnavailable):
+                    game = self._go_on(self._store.load(game.id))
+            finally:
+                lock.release()
+        return game
+
+    def _go_on(self, game: Game) -> Game:
+        while is_due(game, now := self._clock()):
+            after, steps = gone_on(game, now)
+            after, logged = _numbered(game, after, steps, now)
+            try:
+                self._store.commit(after, logged)
+            except LostRace as race:
+                game = race.current
+            else:
+                game = after
         return game
 
     def earlier(self, game_id: str, mark: Mark | None) -> Done | None:

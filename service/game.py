@@ -107,9 +107,14 @@ class Game(Struct, frozen=True, kw_only=True):
         return "playing" if self.match.result is None else "finished"
 
     @property
-    def host(self) -> int:
-        """The host's seat: the first that is a person's."""
-        return next((number for number, seat in enumerate(self.seats) if seat.is_persons), 0)
+    def is_over(self) -> bool:
+        """Whether no card is or will be played any more."""
+        return self.status in {"finished", "closed"}
+
+    @property
+    def host(self) -> int | None:
+        """The host's seat: the first that is a person's, if there is one."""
+        return next((number for number, seat in enumerate(self.seats) if seat.is_persons), None)
 
 
 def with_seat(game: Game, number: int, seat: Seat) -> Game:

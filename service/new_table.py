@@ -47,8 +47,8 @@ class NewTable(Struct, frozen=True, kw_only=True):
     practice: PracticeWish | None = None
 
 
-def empty_table(wanted: NewTable, game_id: str, code: str | None, now: int) -> Game:
-    """The table before its maker sits down; `code` is the hash of its invitation code, if any.
+def empty_table(wanted: NewTable, game_id: str, now: int) -> Game:
+    """The table before its maker sits down, still without an invitation code.
 
     Raises NoSuchVariant, OptionsRefused, BadTable, BadPractice and BadText.
     """
@@ -79,7 +79,6 @@ def empty_table(wanted: NewTable, game_id: str, code: str | None, now: int) -> G
         public=wanted.public,
         autostart=wanted.autostart,
         practice=practice,
-        invitation=code,
         spectators=wanted.spectators,
     )
 

@@ -120,7 +120,7 @@ def guard_invited(game: Game, code_hash: str | None) -> None:
             f"This rematch is for the players of game {game.rematch_of}; they take their seats "
             "with POST rematch there."
         )
-    if game.invitation is not None and code_hash != game.invitation:
+    if game.invitation is not None and not same(game.invitation, code_hash or ""):
         raise InvitationNeeded(
             "That is not the invitation code of this table."
             if code_hash
@@ -228,14 +228,18 @@ def left(game: Game, seat: int) -> Change:
     return with_seat(game, seat, replace(who, away="left")), (event,)
 
 
-def removed(game: Game, by: int, seat: int) -> Change:
-    """That seat freed by the host, before the start.
+def removed(game: Game, by: int, seat: int, name: str | None = None) -> Change:
+    """That seat freed by the host, before the start; if a name is given, only if it is theirs.
 
     Raises AlreadyStarted, TableClosed, NoSuchSeat, OwnSeat.
     """
     guard_open(game)
     if seat >= len(game.seats):
         raise NoSuchSeat(f"Nobody has seat {seat}.", seat=seat)
+    if name is not None and name != game.seats[seat].name:
+        raise NoSuchSeat(
+            f"Seat {seat} is {game.seats[seat].name}'s now, not {name}'s.", seat=seat, name=name
+        )
     if seat == by:
         raise OwnSeat("Your own seat you give up with POST leave.", rule="table.3", seat=seat)
     return _without(game, seat), (Removed(seat, game.seats[seat].name),)

@@ -4,7 +4,8 @@ Of a game there are `rummy:{ID}:game` (hash: record, version, nonces of the last
 seat the last requests with an Idempotency-Key), `rummy:{ID}:events` (stream, an event's number is
 its id), `rummy:{ID}:deals` (list of results), `rummy:{ID}:claim:…` (a request with such a key that
 took a seat) and the channel `rummy:{ID}:bell`, on which each new version is published. The braces
-keep them on one node of a cluster. `rummy:open` is the index of open tables.
+keep them on one node of a cluster. `rummy:open` is the index of open tables, `rummy:create:…` the
+id of the game that a request with an Idempotency-Key makes.
 
 Every method raises StoreUnavailable within about a second when Redis is down, stalled or refuses to
 work, and works again as soon as Redis does.
@@ -52,14 +53,15 @@ _GAME_ID = re.compile(r"[a-z2-7]{16}")
 _OPEN = "rummy:open"
 _ENTRY = re.compile(r"[0-9]{13}[a-z2-7]{16}")
 
-_MOST_READS = 10
-"""How often a page reads on, twice as far each time, when it finds entries of closed tables."""
+_MOST_ENTRIES = 1000
+"""So many entries a page looks at before it ends, even if few of them are wanted."""
 
 _CREATION_MS = 60_000
 """The record of a table comes after its entry, but not as late as this."""
 
-_LONGEST_WAIT = 10
-"""No table waits so many times the expiry: each player who joins prolongs it by one at most."""
+_LONGEST_WAIT = 20
+"""A table that has waited so many times the expiry, prolonged by people who came and went, is not
+listed any more."""
 
 _CLAIM_MS = 24 * 3_600_000
 """A request that took a seat can be repeated for so long."""
@@ -128,7 +130,8 @@ class Store:
 
     def load_marked(self, game_id: str, mark: Mark) -> tuple[Game, Remembered | None]:
         """The game, and the request with that mark that has changed it before. Raises as `load`."""
-        pipeline = self._redis.pipeline(transaction=False)
+        # Both at one moment: the game must not be older than the request that changed it.
+        pipeline = self._redis.pipeline(transaction=True)
         pipeline.hget(_key(game_id, "game"), "record")
         if mark.owner:
             pipeline.hget(_key(game_id, "game"), _field(mark))
@@ -137,6 +140,21 @@ class Store:
         with self._slot():
             record, remembered = _answers(pipeline)
         return _game_of(record), _found(mark, remembered)
+
+    def id_of(self, mark: Mark) -> str | None:
+        """The id of the game that the request with that mark makes, if it has one."""
+        with self._slot():
+            found = self._redis.get(_create(mark))
+        return cast(bytes, found).decode() if found else None
+
+    def id_for(self, mark: Mark, new_id: str) -> str:
+        """The id of the game that the request with that mark makes: the new one, the first time.
+
+        Kept for as long as a request that takes a seat can be repeated.
+        """
+        with self._slot():
+            earlier = self._redis.set(_create(mark), new_id, nx=True, get=True, px=_CLAIM_MS)
+        return cast(bytes, earlier).decode() if earlier else new_id
 
     def load_many(self, game_ids: Sequence[str]) -> tuple[Game | None, ...]:
         """The games in that order, in one round trip; None for those that are gone."""
@@ -234,8 +252,9 @@ class Store:
             raise BadCursor("The cursor is not one that this list has given out.")
         found: list[Game] = []
         with self._slot():
-            for reads in range(_MOST_READS):
-                count = (limit + 1) << reads
+            left, count = _MOST_ENTRIES, limit + 1
+            while left > 0:
+                left -= count
                 entries = self._entries(before, count)
                 found += filter(wanted, self._open_among(entries, now))
                 if len(found) > limit:
@@ -243,6 +262,7 @@ class Store:
                 if len(entries) < count:
                     return tuple(found), None
                 before = entries[-1]
+                count = min(2 * count, left)
         return tuple(found), before
 
     def ping(self) -> None:
@@ -277,9 +297,11 @@ class Store:
             "waiting": self._expiry.unstarted_seconds,
             "playing": self._expiry.running_seconds,
             "finished": self._expiry.finished_seconds,
-            "closed": self._expiry.finished_seconds,
+            "closed": self._expiry.unstarted_seconds,
         }
-        return 1000 * seconds[game.status]
+        # What is due has to be done by somebody before the game may go.
+        until_due = max(0, game.due - game.changed_at) if game.due else 0
+        return until_due + 1000 * seconds[game.status]
 
     def _send(self, game: Game, keys: list[str], arguments: list[int | str | bytes]) -> Any:
         """Run the script, in one round trip with the entry of an open table.
@@ -429,6 +451,10 @@ def _game_of(record: Any) -> Game:
 def _field(mark: Mark) -> str:
     """The field of the game's hash with the last requests of that seat."""
     return f"requests:{mark.owner[:32]}"
+
+
+def _create(mark: Mark) -> str:
+    return f"rummy:create:{mark.key}"
 
 
 def _claim(game_id: str, mark: Mark) -> str:

@@ -2,14 +2,14 @@
 
 import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import suppress
 from math import inf
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from service.autoplay import next_moment
+from service.autoplay import next_moment, tag_of
 from service.changes import (
     NO_TERMS,
     Changes,
@@ -22,19 +22,21 @@ from service.changes import (
     mark_of_claim,
 )
 from service.errors import (
-    IdempotencyKeyReused,
     MatchNotOver,
     NoSuchGame,
     RummyError,
     StoreUnavailable,
+    TooBusy,
 )
 from service.game import Event, Game, Logged, Rematch, Remembered, Seat, with_seat
 from service.new_table import NewTable, clean_name, empty_table, rematch_of
+from service.rummy import model
 from service.rummy.cards import Card
 from service.rummy.computer import Level
 from service.rummy.engine import Change, apply, apply_turn
 from service.rummy.legal import legal_moves
-from service.rummy.model import DealEnded, DealResult, Drew, Match, Move, Play, TurnedOver
+from service.rummy.model import DealResult, Match, Move, Play
+from service.rummy.view import reveals
 from service.seating import (
     begun,
     closed,
@@ -99,11 +101,15 @@ class SeatTaken(Outcome, frozen=True, kw_only=True):
 
 
 class News(Struct, frozen=True):
-    """What a follower learns: entries of the log, or none for a sign of life."""
+    """What a follower learns: entries of the log, or none for a sign of life.
+
+    `last` is the number of the last entry that the follower knows then.
+    """
 
     game: Game
     seat: int | None
     logged: tuple[Logged, ...]
+    last: int
 
 
 class Tables:
@@ -126,23 +132,22 @@ class Tables:
         """
         mark = mark_of_claim(terms, "create", wanted)
         name = clean_name(wanted.name)
-        # Two requests with one key come to the same id, and so to one table.
-        game_id = game_id_for(terms.key, "game") if terms.key else new_game_id()
-        if terms.key and (before := self._taken_before(game_id, mark, terms.key)):
+        if mark and (before := self._made_before(mark, terms)):
             return before
+        empty = empty_table(wanted, new_game_id(), self.clock())
+        # Two requests with one key come to the same id, and so to one table.
+        game_id = self._store.id_for(mark, empty.id) if mark else empty.id
         claim = claimed(terms, game_id)
         code = hash_of_invitation(game_id, invitation_for(claim.token)) if wanted.private else None
-        empty = empty_table(wanted, game_id, code, self.clock())
+        empty = replace(empty, id=game_id, invitation=code)
         game, joined = seated(empty, Seat(name, hash_of(claim.token)), _new_seed())
         game, filled = with_computers(game, wanted.computers, _new_seed())
         done = self._changes.begin(empty, game, joined + filled, mark, claim)
         if done.logged:
             return _seat_taken(done.game, claim.token, done.logged)
-        if terms.key and (before := self._taken_before(game_id, mark, terms.key)):
+        if mark and (before := self._made_before(mark, terms)):
             return before
-        raise IdempotencyKeyReused(
-            "This Idempotency-Key made a table more than a day ago; take a new one."
-        )
+        raise TooBusy("Another request with this key is making the table; send it again.")
 
     def join(
         self, game_id: str, name: str, invitation: str | None = None, terms: Terms = NO_TERMS
@@ -178,7 +183,8 @@ class Tables:
         old = self._changes.current(game_id)
         place = seat_of(old, token)
         # Every seat comes to the same id, so that all of them at once make one game.
-        new_id = game_id_for(old.seats[old.host].token_hash or "", f"rematch of {old.id}")
+        founder = next(seat.token_hash for seat in old.seats if seat.token_hash)
+        new_id = game_id_for(founder, f"rematch of {old.id}")
         claim = Claim(token_for(new_id, token, "rematch"))
         mark = mark_of(terms, ("rematch",), hash_of(claim.token))
         if not self._was_done(new_id, mark):
@@ -229,8 +235,10 @@ class Tables:
             lambda game, seat, _: with_computers(hosted(game, seat), levels, _new_seed()),
         )
 
-    def remove(self, game_id: str, token: str, seat: int, terms: Terms = NO_TERMS) -> Outcome:
-        """Free the seat of somebody else before the start; for the host.
+    def remove(
+        self, game_id: str, token: str, seat: int, name: str | None, terms: Terms = NO_TERMS
+    ) -> Outcome:
+        """Free the seat of somebody else before the start, if it is that one; for the host.
 
         Raises NotTheHost, AlreadyStarted, TableClosed, NoSuchSeat, OwnSeat, StaleVersion and
         IdempotencyKeyReused.
@@ -239,8 +247,8 @@ class Tables:
             game_id,
             token,
             terms,
-            ("remove", seat),
-            lambda game, by, _: removed(hosted(game, by), by, seat),
+            ("remove", seat, name),
+            lambda game, by, _: removed(hosted(game, by), by, seat, name),
         )
 
     def close(self, game_id: str, token: str, terms: Terms = NO_TERMS) -> Outcome:
@@ -346,26 +354,21 @@ class Tables:
         game_id: str,
         token: str | None,
         wait_seconds: int = 0,
-        known: Callable[[int], bool] = lambda _: False,
+        known: Container[str] = (),
     ) -> tuple[Game, int | None]:
         """The game, and the caller's seat; None without a token.
 
-        Waits so long for a version that is not `known`, or for a timed call to close. Raises
-        BadToken, NotYourSeat and NoSpectators.
+        Waits so long for a view whose tag is not `known`. Raises BadToken, NotYourSeat and
+        NoSpectators.
         """
         game = self._changes.current(game_id)
-        seat = seen_from(game, token)
-        closing = _call_closes(game)
-        was_open = closing is not None and self.clock() < closing
-
-        def is_news(game: Game, now: int) -> bool:
-            if not known(game.version):
-                return True
-            # Who may draw now may have looked when the call was open still.
-            return closing is not None and now >= closing and (was_open or may_act(game, seat, now))
-
-        game = self._wait(game, wait_seconds, is_news)
+        seen_from(game, token)
+        game = self._wait(game, wait_seconds, lambda game, now: tag_of(game, now) not in known)
         return game, seen_from(game, token)
+
+    def tag(self, game: Game) -> str:
+        """What a view of the game is known by now."""
+        return tag_of(game, self.clock())
 
     def look_from_seat(self, game_id: str, token: str) -> tuple[Game, int]:
         """The game, and the seat of a caller who must have one. Raises as `look` does."""
@@ -447,8 +450,8 @@ class Tables:
         """
         game = self._changes.current(game_id)
         seat = seen_from(game, token)
-        yield News(game, seat, ())
         last = game.events if after is None else min(after, game.events)
+        yield News(game, seat, (), last)
         with self._watch.listen(game_id) as bell:
             heard = time.monotonic()
             while not self._watch.stopping:
@@ -462,14 +465,14 @@ class Tables:
                 if logged:
                     last = logged[-1].number
                     heard = time.monotonic()
-                    yield News(game, seat, logged)
+                    yield News(game, seat, logged, last)
                     continue
-                if game.status in {"finished", "closed"} and last >= game.events:
+                if game.is_over and last >= game.events:
                     return
                 silent = time.monotonic() - heard
                 if silent >= HEARTBEAT_SECONDS:
                     heard = time.monotonic()
-                    yield News(game, seat, ())
+                    yield News(game, seat, (), last)
                     continue
                 bell.wait(self._until_next(game, HEARTBEAT_SECONDS - silent))
 
@@ -496,14 +499,13 @@ class Tables:
         move: Callable[[Match, int, int], Change],
         wait_seconds: int,
     ) -> Outcome:
-        def make_move(game: Game, seat: int, now: int) -> tuple[Game, tuple[Event, ...]]:
-            match = guard_playing(game)
-            guard_present(game, seat)
-            match, events = move(match, seat, now)
-            game = replace(game, match=match)
-            return with_seat(game, seat, replace(game.seats[seat], forced=0)), events
-
-        outcome = self._change(game_id, token, terms, wish, make_move)
+        outcome = self._change(
+            game_id,
+            token,
+            terms,
+            wish,
+            lambda game, seat, now: _moved(game, seat, move, now),
+        )
         return self._waited(outcome, wait_seconds)
 
     def _check(
@@ -516,13 +518,11 @@ class Tables:
         game = self._changes.current(game_id)
         seat = seat_of(game, token)
         guard_version(game, terms.version)
-        match = guard_playing(game)
-        guard_present(game, seat)
         now = self.clock()
-        match, events = move(match, seat, now)
-        if any(map(_reveals, events)):
+        after, events = _moved(game, seat, move, now)
+        if any(map(reveals, events)):
             return game, None, seat
-        return game, foreseen(game, replace(game, match=match), events, now), seat
+        return game, foreseen(game, after, events, now), seat
 
     def _waited(self, outcome: Outcome, seconds: int) -> Outcome:
         """The outcome once the caller can act again, or when the time is up."""
@@ -594,12 +594,13 @@ class Tables:
             return self._changes.earlier(game_id, mark) is not None
         return False
 
-    def _taken_before(self, game_id: str, mark: Mark | None, key: str) -> SeatTaken | None:
-        """What an earlier request with the same mark got, if there was one."""
+    def _made_before(self, mark: Mark, terms: Terms) -> SeatTaken | None:
+        """What an earlier request for a table with the same mark got, if there was one."""
+        game_id = self._store.id_of(mark)
         with suppress(NoSuchGame):
-            done = self._changes.earlier(game_id, mark)
-            if done and done.repeats:
-                return self._taken_again(done.game, key, done.repeats)
+            done = self._changes.earlier(game_id, mark) if game_id else None
+            if done and done.repeats and terms.key:
+                return self._taken_again(done.game, terms.key, done.repeats)
         return None
 
     def _taken_again(self, game: Game, key: str, remembered: Remembered) -> SeatTaken:
@@ -627,6 +628,17 @@ class Tables:
 
         if old.rematch is None:
             self._changes.make(old.id, point)
+
+
+def _moved(
+    game: Game, seat: int, move: Callable[[Match, int, int], Change], now: int
+) -> tuple[Game, tuple[model.Event, ...]]:
+    """The game after a player's own move, which begins the count of forced turns anew."""
+    match = guard_playing(game)
+    guard_present(game, seat)
+    match, events = move(match, seat, now)
+    game = replace(game, match=match)
+    return with_seat(game, seat, replace(game.seats[seat], forced=0)), events
 
 
 def may_act(game: Game, seat: int | None, now: int) -> bool:
@@ -663,19 +675,6 @@ def _invitation(game: Game, token: str) -> str | None:
     """The code of the table, if the token is of its maker."""
     code = invitation_for(token)
     return code if same(game.invitation, hash_of_invitation(game.id, code)) else None
-
-
-def _reveals(event: Event) -> bool:
-    """Whether whoever foresees this event learns what is hidden before it."""
-    if isinstance(event, Drew):
-        return event.source == "stock"
-    return isinstance(event, DealEnded | TurnedOver)
-
-
-def _call_closes(game: Game) -> int | None:
-    """When a timed call of the upcard closes or has closed, if there is one."""
-    deal = game.match.deal if game.match else None
-    return deal.window.closes if deal and deal.window else None
 
 
 def _new_seed() -> str:

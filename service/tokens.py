@@ -10,7 +10,7 @@ from service.errors import BadToken
 
 _TOKEN = re.compile(r"([a-z2-7]{16})\.[A-Za-z0-9_-]{43}")
 _ID_BYTES = 10
-_CODE_BYTES = 5
+_CODE_LETTERS = 10
 _SEPARATORS = re.compile(r"[\s-]+")
 
 
@@ -20,7 +20,10 @@ def new_game_id() -> str:
 
 
 def game_id_for(secret: str, purpose: str) -> str:
-    """The one game id that belongs to a secret and a purpose; it does not give the secret away."""
+    """The one game id that belongs to a secret and a purpose.
+
+    Whoever can guess the secret can find it by the id, which is public: of 256 random bits only.
+    """
     return _id(_derived(secret, purpose)[:_ID_BYTES])
 
 
@@ -42,8 +45,8 @@ def new_salt() -> str:
 
 def invitation_for(token: str) -> str:
     """The invitation code of the table that was made with this token: ten letters and digits."""
-    code = base64.b32encode(_derived(token, "invitation")[: 2 * _CODE_BYTES]).decode().lower()
-    return f"{code[:5]}-{code[5:10]}"
+    code = base64.b32encode(_derived(token, "invitation")).decode().lower()[:_CODE_LETTERS]
+    return f"{code[: _CODE_LETTERS // 2]}-{code[_CODE_LETTERS // 2 :]}"
 
 
 def hash_of_invitation(game_id: str, code: str) -> str:

@@ -50,7 +50,6 @@ from service.rummy.view import (
     moves_of,
     redact,
     view,
-    waits_for_call,
 )
 
 GAME_ID = "^[a-z2-7]{16}$"
@@ -180,14 +179,14 @@ class Changed(Struct, frozen=True):
 
 
 class Seated(Struct, frozen=True):
-    """The answer to taking a seat. The token is shown this once; it is the seat's key."""
+    """The answer to taking a seat, with the token that is the seat's key."""
 
     seat: SeatNumber
     token: Annotated[
         str,
         Meta(
-            description="Send it as `Authorization: Bearer …`. Only a repeat of this request with "
-            "the same Idempotency-Key shows it again.",
+            description="Send it as `Authorization: Bearer …`. It is shown again only by a repeat "
+            "of this request: with the same Idempotency-Key, or of a rematch.",
             pattern=r"^[a-z2-7]{16}\.[A-Za-z0-9_-]{43}$",
         ),
     ]
@@ -425,11 +424,6 @@ def log_entries(game: Game, logged: Iterable[Logged], seat: int | None) -> tuple
     )
 
 
-def changes_with_time(game: Game) -> bool:
-    """Whether the view changes with the clock alone: a timed call closes without a new version."""
-    return game.match is not None and waits_for_call(game.match)
-
-
 def event_page(
     game: Game, logged: tuple[Logged, ...], seat: int | None, after: int, limit: int
 ) -> EventList:
@@ -450,7 +444,7 @@ def table_view(game: Game, expires_at: int) -> TableView:
         taken=len(game.seats),
         computers=sum(not seat.is_persons for seat in game.seats),
         spectators=game.spectators,
-        host=game.seats[game.host].name,
+        host="" if game.host is None else game.seats[game.host].name,
         autostart=game.autostart,
         options=rules,
         deviations=deviations(rules),

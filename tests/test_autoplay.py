@@ -186,8 +186,12 @@ FORCED_TURNS: dict[str, tuple[dict, tuple[str, ...], list[str]]] = {
         {"variant": "seven-card", "hands": "5C 9H | 2S 3S", "stock": "", "pile": "3D",
          "phase": "draw"}, (),
         ["discard 3D", "discard 3D"]),
-    "the turnovers are used up: the deal is blocked": (
+    "the turnovers are used up: the upcard, rather than a blocked deal": (
         {"hands": "5C KH | 2S 3S", "stock": "", "pile": "2C 9D", "turnovers": 1, "turned_over": 1,
+         "phase": "draw"}, (),
+        ["discard 9D", "discard KH"]),
+    "the turnovers are used up and there is no upcard: the deal is blocked": (
+        {"hands": "5C KH | 2S 3S", "stock": "", "pile": "", "turnovers": 1, "turned_over": 1,
          "phase": "draw"}, (),
         ["declined", "blocked turnovers_used_up", "match_ended"]),
     "the last turn that a deal may have": (

@@ -37,14 +37,16 @@ Every answer lists under `moves` what the caller may do now, as bodies that are 
 
 ## Words
 Cards are two characters, rank then suit: `AS` `TH` `9C` `KD`; a joker is `JK`. Seats are numbered
-from 0 clockwise, the host's is 0. Times are RFC 3339 in UTC; durations are in seconds.
+from 0 clockwise. Times are RFC 3339 in UTC; durations are in seconds.
 
 ## Tokens
-The token of a seat is in the answer to making a table or joining one, and in no other. Send it as
-`Authorization: Bearer …`. Whoever has it plays that seat.
+The token of a seat is in the answer to the request that takes the seat (`createGame`, `joinGame`,
+`rematch`, or a repeat of one), and in no other. Send it as `Authorization: Bearer …`. Whoever has
+it plays that seat.
 
 ## Versions and retries
-Each change gives the game a new `version`, which is its `ETag` too. With `If-Match: "12"` a move
+Each change gives the game a new `version`, which is its `ETag` too (with a plus once a timed call
+has closed: that changes a view, but not the game). With `If-Match: "12"` a move
 counts only if the game is still at that version. With an `Idempotency-Key` of your own a request
 that changes something can be sent again when its answer was lost: it is carried out once, and a
 repeat gets the first answer. With `check=true` a move is only checked.

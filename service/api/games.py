@@ -8,8 +8,8 @@ from service.api.http import (
     EVENT_STREAM,
     Blueprint,
     answer,
-    caller_has,
     etag,
+    known_tags,
     last_event_id,
     needed_token,
     refuse_unread_query,
@@ -37,7 +37,6 @@ from service.views import (
     Score,
     Seated,
     TableList,
-    changes_with_time,
     event_page,
     game_view,
     log_entries,
@@ -67,7 +66,7 @@ _GAME = {
 _IF_MATCH = {
     "in": "header",
     "name": "If-Match",
-    "schema": {"type": "string", "pattern": '^(\\*|(W/)?"[0-9]{1,15}")$'},
+    "schema": {"type": "string", "pattern": '^(\\*|(W/)?"[0-9]{1,15}\\+?")$'},
     "description": (
         'The version that the request is meant for, such as `"12"`; 412 if the game has moved on.'
     ),
@@ -129,8 +128,11 @@ _OR_STREAM = {
 }
 _ETAG = {
     "ETag": {
-        "schema": {"type": "string", "pattern": '^"[0-9]+"$'},
-        "description": "The game's version, quoted: for If-Match and If-None-Match.",
+        "schema": {"type": "string", "pattern": '^"[0-9]+\\+?"$'},
+        "description": (
+            "The game's version, quoted, for If-Match and If-None-Match. With a plus when a timed "
+            "call has closed since: the next player may draw."
+        ),
         "required": True,
     }
 }
@@ -229,8 +231,8 @@ _OF_DISCARD = (*_OF_PLAY, errors.UpcardReturned)
 def create(wanted: NewTable) -> Response:
     """Make a table
 
-    The maker takes the first seat and is the host. The answer holds the seat's token, this once:
-    keep it, and send it as `Authorization: Bearer …` with every move. The options are agreed here;
+    The maker takes the first seat and is the host. The answer holds the seat's token: keep
+    it, and send it as `Authorization: Bearer …` with every move. The options are agreed here;
     what differs from the variant is listed in the game.
     """
     return _seated(tables().create(wanted, terms()))
@@ -290,8 +292,9 @@ def look(wish: dict[str, int], game_id: str) -> Response:
     everybody may see it. The ETag is the version. With `wait`, the answer comes when there is
     another version than If-None-Match names, or when the time is up.
     """
-    game, seat = tables().look(game_id, token(), wish["wait"], caller_has)
-    if caller_has(game.version) and not changes_with_time(game):
+    known = known_tags()
+    game, seat = tables().look(game_id, token(), wish["wait"], known)
+    if tables().tag(game) in known:
         return Response(status=304, headers=_caching(game))
     return answer(_view(game, seat), headers=_caching(game))
 
@@ -311,8 +314,8 @@ def look(wish: dict[str, int], game_id: str) -> Response:
 def join(wanted: dict[str, str], game_id: str) -> Response:
     """Take a seat
 
-    The next free seat, clockwise. The answer holds the seat's token, this once. If the table
-    starts by itself, the last seat taken starts it. A private table takes its invitation code.
+    The next free seat, clockwise. The answer holds the seat's token. If the table starts by
+    itself, the last seat taken starts it. A private table takes its invitation code.
     """
     return _seated(tables().join(game_id, wanted["name"], wanted["invitation"], terms()))
 
@@ -336,13 +339,13 @@ def computers(wanted: dict[str, tuple[Level, ...]], game_id: str) -> Response:
 @games.response(200, "Changed", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @games.refuses(errors.NoSuchSeat, errors.OwnSeat, *_OF_HOST, http=_OF_BODY)
 @games.doc(operationId="removePlayer", security=_SEATED)
-def remove(wanted: dict[str, int], game_id: str) -> Response:
+def remove(wanted: schemas.Removal, game_id: str) -> Response:
     """Remove a player
 
     For the host, before the start, a person or a computer player. The seats behind move up, and
     the token of that seat opens nothing any more.
     """
-    return _changed(tables().remove(game_id, needed_token(), wanted["seat"], terms()))
+    return _changed(tables().remove(game_id, needed_token(), wanted.seat, wanted.name, terms()))
 
 
 @games.route("/<game_id>/start", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
@@ -465,7 +468,7 @@ def events(wish: schemas.PageWish, game_id: str) -> Response:
     resumed = last_event_id()
     after = wish.after if resumed is None else resumed
     if wants_stream():
-        return streamed(tables().follow(game_id, token(), after), after, _view)
+        return streamed(tables().follow(game_id, token(), after), _view)
     return _event_page(game_id, after or 0, wish)
 
 
@@ -619,7 +622,7 @@ def _played(game_id: str, move: Move, wish: schemas.MoveWish) -> Response:
 
 def _checked(game: Game, then: Game | None, seat: int) -> Response:
     body = Checked(True, game.version, _view(then, seat) if then else None)
-    return answer(body, headers={"ETag": etag(game.version)})
+    return answer(body, headers={"ETag": etag(tables().tag(game))})
 
 
 def _changed(outcome: Outcome) -> Response:
@@ -648,7 +651,7 @@ def _entries(outcome: Outcome) -> tuple[LogEntry, ...]:
 
 def _after(outcome: Outcome) -> dict[str, str]:
     replayed = {"Idempotency-Replayed": "true"} if outcome.replayed else {}
-    return {"ETag": etag(outcome.game.version), **replayed}
+    return {"ETag": etag(tables().tag(outcome.game)), **replayed}
 
 
 def _event_page(game_id: str, after: int, wish: schemas.PageWish) -> Response:
@@ -673,7 +676,7 @@ def _view(game: Game, seat: int | None) -> GameView:
 
 def _caching(game: Game) -> dict[str, str]:
     return {
-        "ETag": etag(game.version),
+        "ETag": etag(tables().tag(game)),
         "Cache-Control": "private, no-cache",
         "Vary": "Authorization",
     }

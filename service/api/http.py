@@ -1,7 +1,7 @@
 """How the API speaks HTTP: reading requests, and sending answers that are encoded once."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any, NoReturn, cast
 
 import flask_smorest
@@ -31,7 +31,8 @@ from service.errors import (
 from service.tables import Tables
 
 _encode = msgspec.json.Encoder().encode
-_VERSION = re.compile(r'(?:W/)?"([0-9]{1,15})"')
+_VERSION = re.compile(r'(?:W/)?"([0-9]{1,15})\+?"')
+_TAG = re.compile(r'(?:W/)?"([0-9]{1,15}\+?)"')
 _EVENT_ID = re.compile("[0-9]{1,15}")
 _KEY = re.compile("[!-~](?:[ -~]{0,253}[!-~])?")
 _BODY = "_schema"
@@ -211,16 +212,23 @@ def _pinned_version() -> int | None:
     return int(match[1])
 
 
-def caller_has(version: int) -> bool:
-    """Whether If-None-Match says that the caller has this version; what is no version is passed."""
+def known_tags() -> Container[str]:
+    """The tags of the views that the caller has by If-None-Match; what is no tag is passed over."""
     header = request.headers.get("If-None-Match", "").strip()
-    known = (_VERSION.fullmatch(tag.strip()) for tag in header.split(","))
-    return header == "*" or any(tag is not None and int(tag[1]) == version for tag in known)
+    if header == "*":
+        return _Everything()
+    found = (_TAG.fullmatch(tag.strip()) for tag in header.split(","))
+    return {tag[1] for tag in found if tag is not None}
 
 
-def etag(version: int) -> str:
-    """The ETag of a version."""
-    return f'"{version}"'
+def etag(tag: str) -> str:
+    """The ETag of a view."""
+    return f'"{tag}"'
+
+
+class _Everything(Container[str]):
+    def __contains__(self, _: object) -> bool:
+        return True
 
 
 def _body(req: Request) -> bytes:

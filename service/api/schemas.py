@@ -309,12 +309,31 @@ class ComputersRequest(RequestSchema):
     )
 
 
+class Removal(msgspec.Struct, frozen=True):
+    """Who is to be removed: the seat, and if it is said who has it."""
+
+    seat: int
+    name: str | None
+
+
 class RemoveRequest(RequestSchema):
     """Who is removed."""
 
     seat = Number(
         0, _MOST_SEATS - 1, required=True, metadata={"description": "The seat to be freed."}
     )
+    name = fields.String(
+        allow_none=True,
+        load_default=None,
+        validate=_NAME_LENGTH,
+        metadata={
+            "description": "Only if this is who sits there: seats move up when others leave."
+        },
+    )
+
+    @post_load
+    def make(self, data: dict[str, Any], **_: Any) -> Removal:
+        return Removal(**data)
 
 
 class GamesOfRequest(RequestSchema):

@@ -32,37 +32,31 @@ class End(Struct, frozen=True):
     status: Status
 
 
-def streamed(
-    news: Iterator[News], after: int | None, view: Callable[[Game, int | None], GameView]
-) -> Response:
+def streamed(news: Iterator[News], view: Callable[[Game, int | None], GameView]) -> Response:
     """The news as a stream: a full view, then each entry of the log with its id.
 
     Raises what the first of the news raises, so that a refusal is still a problem.
     """
     first = next(news)
-    last = first.game.events if after is None else min(after, first.game.events)
-    beginning = _event("game", last, _encode(view(first.game, first.seat)))
+    beginning = _event("game", first.last, _encode(view(first.game, first.seat)))
     client = request.environ.get("gunicorn.socket")
-    events = _events(beginning, first.game, last, news, client)
-    response = Response(events, mimetype=EVENT_STREAM)
+    response = Response(_events(beginning, first, news, client), mimetype=EVENT_STREAM)
     response.headers["Cache-Control"] = "no-store"
     response.headers["X-Accel-Buffering"] = "no"  # or nginx would keep all of it back
     return response
 
 
 def _events(
-    beginning: bytes, game: Game, last: int, news: Iterator[News], client: socket.socket | None
+    beginning: bytes, item: News, news: Iterator[News], client: socket.socket | None
 ) -> Iterator[bytes]:
     with _impatient(client):
         yield f"retry: {_RETRY_MS}\n\n".encode() + beginning
         for item in news:
-            game = item.game
-            entries = log_entries(game, item.logged, item.seat)
-            last = entries[-1].id if entries else last
+            entries = log_entries(item.game, item.logged, item.seat)
             lines = [_event("entry", entry.id, _encode(entry)) for entry in entries]
             yield b"".join(lines) or b":\n\n"
-        if game.status in {"finished", "closed"} and last >= game.events:
-            yield _event("end", None, _encode(End(game.status)))
+        if item.game.is_over and item.last >= item.game.events:
+            yield _event("end", None, _encode(End(item.game.status)))
 
 
 @contextmanager

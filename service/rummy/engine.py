@@ -339,6 +339,12 @@ def guard_may_call(deal: Deal, rules: Rules, seat: int, now: int) -> CallWindow:
 # ------------------------------------------------------------------------- questions of others
 
 
+def stock_card_is_there(deal: Deal, rules: Rules) -> bool:
+    """Whether a stock draw gives a card; else it is refused, or ends the deal (common.12)."""
+    renewable = _can_turn_over(deal, rules) and not _turnovers_used_up(deal, rules)
+    return bool(deal.stock) or renewable
+
+
 def always_finishable(deal: Deal, rules: Rules) -> bool:
     """Whether guard_finishable lets every play of this turn pass."""
     return deal.taken is None and not rules.final_discard

@@ -247,6 +247,17 @@ def redact(event: Event, seat: int | None) -> PublicEvent:
             return event
 
 
+def reveals(event: Event) -> bool:
+    """Whether somebody who foresees this event learns what is hidden before it."""
+    match event:
+        case Drew():
+            return event.source == "stock"
+        case Dealt() | TurnedOver() | DealEnded() | MatchEnded():
+            return True
+        case DealerDrawn() | Declined() | Melded() | LaidOff() | Swapped() | Discarded() | Called():
+            return False
+
+
 def instant(milliseconds: int) -> datetime:
     """A time of the state as a time to show."""
     return _EPOCH + timedelta(milliseconds=milliseconds)

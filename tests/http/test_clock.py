@@ -16,9 +16,12 @@ from werkzeug.test import TestResponse
 from service.game import with_seat
 from service.rummy.model import CallWindow, Match
 from service.rummy.rules import PRESETS
+from service.store import Store
+from service.tables import Tables
+from service.watch import Watch
 from tests.http.ledger import Ledger
 from tests.http.simple_player import choose
-from tests.http.tables import Clock, House, Player, Table, assert_no_card_is_lost, code
+from tests.http.tables import EXPIRY, Clock, House, Player, Table, assert_no_card_is_lost, code
 from tests.http.test_races import at_once
 from tests.positions import position
 from tests.test_server import serving
@@ -419,6 +422,34 @@ def test_the_deadline_against_a_move_one_of_both(timed_house, clock, pinned, tri
         assert happened(entries) == ["discarded!"]
     assert table.stranger.look()["deal"]["turn"] == (player.seat + 1) % 3
     assert_no_card_is_lost(table.game())
+
+
+class Overtaken(Store):
+    """A store in which something else is stored just before the first change."""
+
+    meanwhile: Callable[[], object] = staticmethod(lambda: None)
+
+    def commit(self, *args: object, **kwargs: object) -> None:
+        meanwhile, self.meanwhile = self.meanwhile, lambda: None
+        meanwhile()
+        super().commit(*args, **kwargs)
+
+
+@pytest.mark.clause("table.1")
+def test_who_comes_to_force_a_turn_that_has_just_been_ended_sees_how(redis_url, house, clock):
+    """The clock of the one who looks is ahead; for the player it is not too late."""
+    table = house.table("straight", turn_seconds=SECONDS)
+    player = table.mover
+    card = player.draw("stock").json["game"]["hand"][0]
+    clock.forward(SECONDS / 2)
+    alter(table, due=clock.now)
+    store = Overtaken(redis_url, 2, EXPIRY)
+    store.meanwhile = lambda: player.play(f"discard {card}")
+    ahead = House(redis_url, clock)
+    ahead.app.extensions["tables"] = Tables(store, Watch(redis_url), clock)
+    view = Player(ahead.client(), table.id).look()
+    assert (view["version"], view["deal"]["upcard"]) == (5, card)
+    assert happened(since(table, 2)) == ["drew", "discarded"]
 
 
 # -------------------------------------------------------------------------------- being away

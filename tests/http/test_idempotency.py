@@ -751,15 +751,27 @@ def test_a_join_at_a_game_that_has_expired_meanwhile_is_told_so(house):
     assert len(keys_of(house, table.id)) == 1
 
 
-def test_a_key_that_made_a_table_more_than_a_day_ago_makes_no_other(house):
+def test_a_key_that_made_a_table_more_than_a_day_ago_makes_another(house):
     wish = creating(house)
     first = wish.send()
     game_id = first.json["game"]["id"]
     (claim,) = [key for key in keys_of(house, game_id) if ":claim:" in key]
-    house.redis.delete(claim)
+    house.redis.delete(claim, *house.redis.keys("rummy:create:*"))
     before = kept(house, game_id)
-    assert code(wish.send()) == "idempotency_key_reused"
+    second = wish.send()
+    assert second.status_code == 201
+    assert second.json["game"]["id"] != game_id
+    assert second.json["token"] != first.json["token"]
     assert kept(house, game_id) == before
+
+
+def test_the_id_of_a_table_tells_nothing_of_the_key_that_made_it(house):
+    ids = set()
+    for _ in range(2):
+        wish = creating(house)
+        ids.add(wish.send().json["game"]["id"])
+        house.redis.delete(*house.redis.keys("rummy:create:*"))
+    assert len(ids) == 2
 
 
 def test_the_store_holds_neither_keys_nor_tokens_nor_invitations(house):

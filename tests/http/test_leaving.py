@@ -154,6 +154,34 @@ def test_the_host_removes(house, who):
 
 
 @pytest.mark.clause("table.3")
+def test_a_removal_that_says_who_is_meant_hits_nobody_who_has_moved_up(house):
+    table = house.waiting("straight", 4, taken=3)
+    table.players[1].post("leave")
+    stored = table.stored()
+    assert code(table.players[0].post("remove", {"seat": 1, "name": "bo"})) == "no_such_seat"
+    assert table.stored() == stored
+    answer = table.players[0].post("remove", {"seat": 1, "name": "cleo"})
+    assert names(answer.json["game"]) == ["ada"]
+
+
+@pytest.mark.clause("table.3")
+@again_and_again
+def test_a_leaver_against_the_removal_of_the_same_and_of_the_next(house, trial):
+    table = house.waiting("straight", 5, taken=4)
+    host = table.players[0]
+    answers = at_once(
+        lambda: table.players[1].post("leave"),
+        lambda: host.post("remove", {"seat": 1, "name": "bo"}),
+        lambda: table.twin(host).post("remove", {"seat": 2, "name": "cleo"}),
+    )
+    assert set(codes(answers)) <= {"200", "no_such_seat", "not_your_seat"}
+    sitting = names(table.stranger.look())
+    assert "bo" not in sitting
+    assert {"ada", "dan"} <= set(sitting)
+    assert ("cleo" in sitting) == (answers[2].status_code != 200)
+
+
+@pytest.mark.clause("table.3")
 def test_a_closed_table_is_as_it_was_and_nobody_comes_in(house):
     table = house.waiting("straight", 3, taken=2, more={"public": True})
     host, guest = table.players

@@ -95,6 +95,8 @@ def test_who_may_call_has_something_to_do_before_those_who_wait(house):
 
 @pytest.mark.clause("table.4")
 def test_who_is_away_has_nothing_to_do(timed_house, clock):
+    calm = timed_house.table("straight", turn_seconds=5)
+    clock.forward(0.5)
     match = position(
         "call-rummy",
         hands="KD QD | 2S 3S | TS 9S",
@@ -110,6 +112,9 @@ def test_who_is_away_has_nothing_to_do(timed_house, clock):
         (game,) = found(timed_house, table.players[seat].token)
         assert (game["can_act"], game["game"]["moves"]) == (False, [])
         assert game["game"]["seats"][seat]["away"] == "left"
+        # What the others wait for comes later than the deadline at the other table.
+        games = found(timed_house, table.players[seat].token, not_on_turn(calm).token)
+        assert [game["token"] for game in games] == [1, 0]
         table.players[seat].post("return")
 
 
