@@ -750,6 +750,20 @@ def test_the_index_forgets_tables_that_nobody_ever_lists(server, own):
         assert raw.zrange("rummy:open", 0, -1) == [entry(game).encode()]
 
 
+def test_a_page_ends_where_it_has_looked_at_enough_and_the_next_goes_on(server, own):
+    wanted = create(own, variant="parlett", created_at=NOW)
+    for later in range(1, 1_300):
+        game = table(created_at=NOW + later)
+        own.commit(game, log(game, Joined(0, "Ada")))
+
+    def is_parlett(game: Game) -> bool:
+        return game.variant == "parlett"
+
+    found, cursor = own.open_tables(10, None, LATER, is_parlett)
+    assert (found, cursor is None) == ((), False)
+    assert own.open_tables(10, cursor, LATER, is_parlett) == ((wanted,), None)
+
+
 def test_a_lost_race_does_not_take_a_table_out_of_the_list(own):
     game = create(own, size=3)
     joined = change(own, game, seats=(*game.seats, Seat("Bob", "1" * 64)))
@@ -822,3 +836,11 @@ def test_a_commit_keeps_to_the_rules_of_a_cluster(cluster_url):
     assert store.load(game.id) == game
     assert store.results(game.id, 0, 10) == (deal_result(1),)
     assert all_pages(store, 5) == [[tables[2].id, tables[0].id]]
+
+
+def test_a_game_is_kept_until_what_is_due_has_had_time_to_be_done(store, raw):
+    game = start(store, create(store))
+    clock = change(store, game, due=game.changed_at + 7_000_000_000)
+    assert store.expires_at(clock) == clock.due + 1000 * EXPIRY.running_seconds
+    for part in ("game", "events"):
+        assert raw.pttl(key(clock, part)) > 7_000_000_000

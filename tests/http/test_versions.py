@@ -170,6 +170,19 @@ def test_a_call_closes_by_the_clock_alone_and_no_304_hides_it(timed_house, clock
     assert code(table.players[1].draw("stock")) == "200"
 
 
+def test_who_has_seen_that_the_call_closed_is_not_told_again(timed_house, clock):
+    table = timed_house.position(**CALLABLE, window=CallWindow(0, clock.now + 9_000))
+    before = table.players[1].get()
+    clock.forward(10)
+    closed = table.players[1].get(if_none_match=before.headers["ETag"])
+    assert closed.headers["ETag"] == before.headers["ETag"][:-1] + '+"'
+    assert closed.json["version"] == before.json["version"]
+    again = table.players[1].get(if_none_match=closed.headers["ETag"])
+    assert (again.status_code, again.headers["ETag"]) == (304, closed.headers["ETag"])
+    moved = table.players[1].draw("stock", if_match=closed.headers["ETag"])
+    assert moved.status_code == 200
+
+
 def test_once_the_call_is_settled_304_is_back(timed_house, clock):
     table = timed_house.position(**CALLABLE, window=CallWindow(0, clock.now + 9_000))
     called = table.players[1].play("rummy 1")
