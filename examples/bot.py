@@ -124,7 +124,10 @@ def main():
         answer = send(requests.Session(), "POST", path, key, json=wanted)
         token = answer.json().get("token") or sys.exit(answer.json()["detail"])
         print(f"Seat {answer.json()['seat']}. To go on with it later: --token {token}", flush=True)
-    game = play(given.url, given.game, token)
+    try:
+        game = play(given.url, given.game, token)
+    except requests.HTTPError as error:  # such as a seat that the host has freed
+        sys.exit(error.response.json()["detail"])
     winners = game["result"]["winners"] if game["result"] else ()  # a table may have been closed
     for seat in game["seats"]:
         won = " (won)" * (seat["seat"] in winners)

@@ -12,6 +12,7 @@ import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
+from uuid import uuid4
 
 import bot
 import requests
@@ -219,11 +220,12 @@ def outcome(game):
 
 
 def get(address):
-    return answered(requests.get(address, timeout=30))
+    return answered(bot.send(requests, "GET", address, {}))
 
 
 def post(address, body):
-    return answered(requests.post(address, json=body, timeout=30))
+    key = {"Idempotency-Key": str(uuid4())}
+    return answered(bot.send(requests, "POST", address, key, json=body))
 
 
 def answered(answer):

@@ -181,7 +181,7 @@ class Refused(RummyError):
 
 class TableFull(Refused):
     code = "table_full"
-    title = "Every seat is taken"
+    title = "There are not so many free seats"
 
 
 class AlreadyStarted(Refused):
@@ -192,6 +192,11 @@ class AlreadyStarted(Refused):
 class TableClosed(Refused):
     code = "table_closed"
     title = "The table was closed"
+
+
+class RematchStays(Refused):
+    code = "rematch_stays"
+    title = "A rematch stays open for its players"
 
 
 class NoSuchSeat(Refused):

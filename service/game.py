@@ -123,7 +123,10 @@ def with_seat(game: Game, number: int, seat: Seat) -> Game:
 
 
 class Joined(Struct, frozen=True, tag="joined", tag_field="type"):
-    """A seat was taken, by a computer player if `computer` says its level."""
+    """A seat was taken, by a computer player if `computer` says its level.
+
+    In a rematch it may lie between others: those behind move back.
+    """
 
     seat: int
     name: str

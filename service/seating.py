@@ -21,6 +21,7 @@ from service.errors import (
     OptionsDoNotFit,
     OptionsRefused,
     OwnSeat,
+    RematchStays,
     SeatAway,
     TableClosed,
     TableFull,
@@ -246,9 +247,17 @@ def removed(game: Game, by: int, seat: int, name: str | None = None) -> Change:
 
 
 def closed(game: Game) -> Change:
-    """The table given up before the start; a closed one as it is. Raises AlreadyStarted."""
+    """The table given up before the start; a closed one as it is.
+
+    Raises AlreadyStarted, and RematchStays: who comes first must not shut the others out.
+    """
     if game.closed:
         return game, ()
+    if game.rematch_of is not None and game.match is None:
+        raise RematchStays(
+            "The others may still come; leave it, or start with those who are there.",
+            rule="table.3",
+        )
     guard_open(game)
     return replace(game, closed=True), (Closed(),)
 

@@ -24,6 +24,8 @@ from service.changes import (
 from service.errors import (
     MatchNotOver,
     NoSuchGame,
+    NotYourTurn,
+    Refused,
     RummyError,
     StoreUnavailable,
     TooBusy,
@@ -199,7 +201,11 @@ class Tables:
                 return game, ()
             return seated(game, seat, _new_seed())
 
-        done = self._changes.make(new_id, take_seat, mark, claim)
+        try:
+            done = self._changes.make(new_id, take_seat, mark, claim)
+        except Refused as refusal:
+            refusal.detail = f"In the rematch, game {new_id}: {refusal.detail}"
+            raise
         self._point_to(old, new_id)
         if done.repeats:
             return self._as_before(done.game, claim.token, done.repeats)
@@ -254,7 +260,7 @@ class Tables:
     def close(self, game_id: str, token: str, terms: Terms = NO_TERMS) -> Outcome:
         """Give the table up before the start; for the host. Nothing happens to a closed one.
 
-        Raises NotTheHost, AlreadyStarted, StaleVersion and IdempotencyKeyReused.
+        Raises NotTheHost, AlreadyStarted, RematchStays, StaleVersion and IdempotencyKeyReused.
         """
         return self._change(
             game_id, token, terms, ("close",), lambda game, seat, _: closed(hosted(game, seat))
@@ -636,7 +642,12 @@ def _moved(
     """The game after a player's own move, which begins the count of forced turns anew."""
     match = guard_playing(game)
     guard_present(game, seat)
-    match, events = move(match, seat, now)
+    try:
+        match, events = move(match, seat, now)
+    except NotYourTurn as refusal:
+        if game.seats[seat].forced:
+            refusal.detail += " Your last one was played by force, since its time was up (table.1)."
+        raise
     game = replace(game, match=match)
     return with_seat(game, seat, replace(game.seats[seat], forced=0)), events
 

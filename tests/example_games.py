@@ -46,12 +46,14 @@ SCRIPTS: dict[str, tuple[Step, ...]] = {
         ("leaveGame", "people_and_computers", 1),
         ("leaveGame", "people_and_computers", 0),
         ("rematch", "people_and_computers", 0),
-        ("closeTable", "people_and_computers", 2),
         ("queryGames", "people_and_computers", None),
     ),
     "house_rules": (("createGame", "house_rules", None),),
     "alone": (("createGame", "alone", None),),
-    "private": (("createGame", "private", None),),
+    "private": (
+        ("createGame", "private", None),
+        ("closeTable", "people_and_computers", 0),
+    ),
 }
 
 _BODIES = {

@@ -9,6 +9,7 @@ from service.api.http import (
     Blueprint,
     answer,
     etag,
+    first_terms,
     known_tags,
     last_event_id,
     needed_token,
@@ -235,7 +236,7 @@ def create(wanted: NewTable) -> Response:
     it, and send it as `Authorization: Bearer …` with every move. The options are agreed here;
     what differs from the variant is listed in the game.
     """
-    return _seated(tables().create(wanted, terms()))
+    return _seated(tables().create(wanted, first_terms()))
 
 
 @games.route("", methods=["GET"])
@@ -365,12 +366,20 @@ def start(_: dict[str, object], game_id: str) -> Response:
 @games.route("/<game_id>/close", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
 @games.arguments(schemas.EmptyRequest(), required=False, examples=examples.CLOSE)
 @games.response(200, "Changed", description=_AFTER, headers={**_ETAG, **_REPLAYED})
-@games.refuses(*_OF_TOKEN, errors.NotTheHost, errors.AlreadyStarted, *_OF_CHANGE, http=_OF_BODY)
+@games.refuses(
+    *_OF_TOKEN,
+    errors.NotTheHost,
+    errors.AlreadyStarted,
+    errors.RematchStays,
+    *_OF_CHANGE,
+    http=_OF_BODY,
+)
 @games.doc(operationId="closeTable", security=_SEATED)
 def close(_: dict[str, object], game_id: str) -> Response:
     """Close the table
 
-    For the host, before the start: nobody can join any more. A closed table stays as it is.
+    For the host, before the start: nobody can join any more. A closed table stays as it is, and a
+    rematch stays open for its players.
     """
     return _changed(tables().close(game_id, needed_token(), terms()))
 

@@ -172,6 +172,11 @@ def terms() -> Terms:
     return Terms(_pinned_version(), _idempotency_key())
 
 
+def first_terms() -> Terms:
+    """What Idempotency-Key asks for, where there is no version yet. Raises BadIdempotencyKey."""
+    return Terms(None, _idempotency_key())
+
+
 def wants_stream() -> bool:
     """Whether the caller takes server-sent events rather than JSON."""
     offered = ["application/json", EVENT_STREAM]

@@ -635,6 +635,12 @@ class GamesQuery(RequestSchema):
         },
     )
 
+    @validates_schema
+    def refuse_both(self, data: dict[str, Any], **_: Any) -> None:
+        for name in ("cursor", "variant"):
+            if data["mine"] and name in data:
+                raise ValidationError("Is for the list of open tables, not for `mine`.", name)
+
     @post_load
     def make(self, data: dict[str, Any], **_: Any) -> ListWish:
         return ListWish(**data)

@@ -221,6 +221,13 @@ def over(house: House) -> Table:
     return table
 
 
+def a_rematch(house: House) -> Table:
+    asked = over(house).players[0].post("rematch")
+    table = Table(house, asked.json["game"]["id"])
+    table.seat(asked)
+    return table
+
+
 def by_invitation(house: House) -> Table:
     return house.waiting("straight", 3, more={"private": True})
 
@@ -394,6 +401,8 @@ REQUESTS: list[tuple[str, int, str, Callable[[House], Table], Ask]] = [
      lambda table: table.players[HOST].post("rematch")),
     ("a rematch during the match", 409, "match_not_over", playing,
      lambda table: table.players[HOST].post("rematch")),
+    ("a rematch closed by who came first", 409, "rematch_stays", a_rematch,
+     lambda table: table.players[HOST].post("close")),
     ("a rematch by nobody", 401, "no_token", over,
      lambda table: table.stranger.post("rematch")),
     ("many games with something that is no token", 401, "bad_token", playing,
