@@ -58,10 +58,25 @@ def switch() -> Iterator[Switch]:
     stopping.on = True
 
 
+@pytest.fixture(scope="module")
+def strangers() -> set[threading.Thread]:
+    """The listeners that other tests of this process have left behind."""
+    return set(threading.enumerate())
+
+
 @pytest.fixture
-def alone(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
-    """The log, once the listeners of the tests before have ended."""
-    wait_until(lambda: "watch" not in {thread.name for thread in threading.enumerate()})
+def alone(
+    caplog: pytest.LogCaptureFixture, strangers: set[threading.Thread]
+) -> pytest.LogCaptureFixture:
+    """The log, once the listeners of the tests before, of this file, have ended."""
+    wait_until(
+        lambda: (
+            not any(
+                thread.name == "watch" and thread not in strangers
+                for thread in threading.enumerate()
+            )
+        )
+    )
     caplog.clear()
     return caplog
 
