@@ -260,6 +260,20 @@ def test_the_end_of_a_timed_call_wakes_all_who_wait_and_the_next_player_may_draw
     assert table.players[1].draw("stock").status_code == 200
 
 
+def test_who_waits_for_the_shortest_timed_call_to_close_may_draw_then(house, meanwhile):
+    table = house.position(
+        **TIMED
+        | {"phase": "play", "turn": 0, "pile": "2C", "call_seconds": 1}
+        | {"hands": "KD QD 8C | 2S 3S | TS 9S"}
+    )
+    discarded = table.players[0].play("discard 8C")
+    assert discarded.status_code == 200
+    version = discarded.json["version"]
+    answer = meanwhile(look, table.players[1], "wait=60", version).result(PATIENCE)
+    assert (answer.status_code, answer.json["version"]) == (200, version)
+    assert {move["move"] for move in answer.json["moves"]} == {"draw"}
+
+
 def test_who_looked_while_the_call_was_open_and_waits_after_it_is_answered_at_once(
     house, meanwhile
 ):
