@@ -101,6 +101,9 @@ def test_every_answer_is_a_documented_one(case: Case, app: Flask) -> None:
     headers = {}
     if _is_positive(case) and case.query and "wait" in case.query:
         case.query["wait"] = 0  # nothing would happen meanwhile
+    if _is_positive(case) and case.query and case.query.get("mine"):
+        for other in ("cursor", "variant"):  # are for the list, which no schema can say
+            case.query.pop(other, None)
     if "game_id" in case.path_parameters:
         chance = zlib.crc32(repr((case.path_parameters, case.body, case.query)).encode())
         client = app.test_client()

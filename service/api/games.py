@@ -102,7 +102,7 @@ _CLAIM_KEY = {
 _LAST_EVENT_ID = {
     "in": "header",
     "name": "Last-Event-ID",
-    "schema": {"type": "integer", "minimum": 0},
+    "schema": {"type": "integer", "minimum": 0, "maximum": 10**15 - 1},
     "description": "How browsers resume a stream: the same as `after`, and counts before it.",
 }
 _REPLAYED = {

@@ -316,7 +316,8 @@ def test_the_view_after_a_late_look_is_the_one_after_the_forced_turn(timed_house
 @pytest.mark.clause("table.1")
 def test_a_move_that_comes_too_late_is_not_made_in_the_next_turn(timed_house, clock):
     """With all others computers it is the same player's turn again, at once."""
-    table = timed_house.waiting("straight", 2, 1, more={"computers": ["steady"]}, turn_seconds=60)
+    more = {"computers": ["steady"]}
+    table = timed_house.waiting("straight", 2, 1, more=more, deals=50, turn_seconds=60)
     player = table.players[0]
     seen = player.look()
     for part, body in (("draw", {"from": "stock"}), ("turn", {"discard": seen["hand"][0]})):

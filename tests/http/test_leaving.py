@@ -562,7 +562,8 @@ def test_when_all_have_left_the_match_is_abandoned_and_nobody_wins(house, order)
 
 @pytest.mark.clause("table.5")
 def test_one_person_with_computers_leaves_and_the_match_is_over(house):
-    table = house.waiting("straight", 4, more={"computers": ["random", "steady", "random"]})
+    levels = ["random", "steady", "random"]
+    table = house.waiting("straight", 4, more={"computers": levels}, deals=50)
     view = table.players[0].post("leave").json["game"]
     assert (view["status"], view["result"]["reason"]) == ("finished", "abandoned")
     assert_order_of_turns(table)

@@ -213,7 +213,7 @@ def test_computers_come_along_and_sit_where_they_sat(house):
 
 @pytest.mark.clause("table.6")
 def test_a_person_alone_plays_the_computers_again_at_once(house):
-    table = house.waiting("seven-card", 4, more={"computers": ["steady"] * 3})
+    table = house.waiting("seven-card", 4, more={"computers": ["steady"] * 3}, deals=50)
     table.players[0].post("leave")
     answer = table.players[0].post("rematch").json
     assert answer["game"]["status"] == "playing"
