@@ -107,7 +107,11 @@ class Changes:
         race all of it is decided anew on the fresh record. Raises what `act` raises, NoSuchGame,
         IdempotencyKeyReused and TooBusy.
         """
-        game, earlier = self._load(game_id, mark)
+        earlier = None
+        if mark:
+            game, earlier = self._store.load_marked(game_id, mark)
+        else:
+            game = self._store.load(game_id)
         for _ in range(MOST_ATTEMPTS):
             if mark and earlier:
                 guard_same_request(mark, earlier)
@@ -173,13 +177,13 @@ class Changes:
                 game = after
         return game
 
-    def earlier(self, game_id: str, mark: Mark | None) -> Done | None:
+    def earlier(self, game_id: str, mark: Mark) -> Done | None:
         """What the request with that mark came to if it was carried out before, or None.
 
         Raises NoSuchGame and IdempotencyKeyReused.
         """
-        game, remembered = self._load(game_id, mark)
-        if mark is None or remembered is None:
+        game, remembered = self._store.load_marked(game_id, mark)
+        if remembered is None:
             return None
         guard_same_request(mark, remembered)
         return Done(self.gone_on(game), (), remembered)
@@ -188,9 +192,6 @@ class Changes:
         """What the remembered request put into the log."""
         count = remembered.last - remembered.first + 1
         return self._store.events(game_id, remembered.first - 1, count) if count else ()
-
-    def _load(self, game_id: str, mark: Mark | None) -> tuple[Game, Remembered | None]:
-        return self._store.load_marked(game_id, mark) if mark else (self._store.load(game_id), None)
 
 
 def foreseen(before: Game, game: Game, events: tuple[Event, ...], now: int) -> Game:

@@ -75,7 +75,7 @@ class _Application(BaseApplication):
             "limit_request_line": 2048,
             "limit_request_fields": 64,
             # Heartbeats in memory: a busy disk must not make a worker look dead.
-            "worker_tmp_dir": "/dev/shm" if os.access("/dev/shm", os.W_OK) else None,  # noqa: S108
+            "worker_tmp_dir": "/dev/shm" if os.access("/dev/shm", os.W_OK) else None,  # noqa: S108 (gunicorn makes the names)
             "control_socket_disable": True,
             # Which proxy is believed is the application's to decide (RUMMY_PROXIES).
             "forwarded_allow_ips": "",
@@ -170,7 +170,7 @@ def _bind(host: str, port: int) -> socket.socket:
 
 def _greet(master: _Master) -> None:
     host, port, *_ = master.LISTENERS[0].getsockname()
-    if host in {"0.0.0.0", "::"}:  # noqa: S104
+    if host in {"0.0.0.0", "::"}:  # noqa: S104 (compared, not bound)
         host = "localhost"
     url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     click.echo(f"Rummy is served at {url} - to try it: {url}/docs - Ctrl-C ends it")

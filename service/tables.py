@@ -189,7 +189,7 @@ class Tables:
         new_id = game_id_for(founder, f"rematch of {old.id}")
         claim = Claim(token_for(new_id, token, "rematch"))
         mark = mark_of(terms, ("rematch",), hash_of(claim.token))
-        if not self._was_done(new_id, mark):
+        if mark is None or not self._was_done(new_id, mark):
             guard_version(old, terms.version)
         if guard_playing(old).result is None:
             raise MatchNotOver("A rematch can be asked for when the match is over.")
@@ -595,7 +595,7 @@ class Tables:
             replayed=done.repeats is not None,
         )
 
-    def _was_done(self, game_id: str, mark: Mark | None) -> bool:
+    def _was_done(self, game_id: str, mark: Mark) -> bool:
         with suppress(NoSuchGame):
             return self._changes.earlier(game_id, mark) is not None
         return False

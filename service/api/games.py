@@ -295,9 +295,10 @@ def look(wish: dict[str, int], game_id: str) -> Response:
     """
     known = known_tags()
     game, seat = tables().look(game_id, token(), wish["wait"], known)
-    if tables().tag(game) in known:
-        return Response(status=304, headers=_caching(game))
-    return answer(_view(game, seat), headers=_caching(game))
+    tag = tables().tag(game)  # taken first: a view that is newer than its tag does no harm
+    if tag in known:
+        return Response(status=304, headers=_caching(tag))
+    return answer(_view(game, seat), headers=_caching(tag))
 
 
 @games.route("/<game_id>/join", methods=["POST"], parameters=[_GAME, _IF_MATCH, _CLAIM_KEY])
@@ -495,7 +496,8 @@ def moves(game_id: str) -> Response:
     Layoffs are listed a card at a time; several at once reach the same table.
     """
     game, seat = tables().look_from_seat(game_id, needed_token())
-    return answer(move_list(game, seat, tables().clock()), headers=_caching(game))
+    headers = _caching(tables().tag(game))
+    return answer(move_list(game, seat, tables().clock()), headers=headers)
 
 
 @play.route("/<game_id>/draw", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
@@ -635,13 +637,13 @@ def _checked(game: Game, then: Game | None, seat: int) -> Response:
 
 
 def _changed(outcome: Outcome) -> Response:
-    game = outcome.game
-    body = Changed(outcome.version, _view(game, outcome.seat), _entries(outcome))
-    return answer(body, headers=_after(outcome))
+    headers = _after(outcome)
+    body = Changed(outcome.version, _view(outcome.game, outcome.seat), _entries(outcome))
+    return answer(body, headers=headers)
 
 
 def _seated(outcome: SeatTaken) -> Response:
-    game = outcome.game
+    game, headers = outcome.game, _after(outcome)
     body = Seated(
         outcome.taken,
         outcome.token,
@@ -651,7 +653,7 @@ def _seated(outcome: SeatTaken) -> Response:
         _entries(outcome),
     )
     location = {"Location": f"{request.script_root}/v1/games/{game.id}"}
-    return answer(body, 201, _after(outcome) | location)
+    return answer(body, 201, headers | location)
 
 
 def _entries(outcome: Outcome) -> tuple[LogEntry, ...]:
@@ -683,9 +685,9 @@ def _view(game: Game, seat: int | None) -> GameView:
     return game_view(game, seat, tables().clock(), tables().expires_at(game))
 
 
-def _caching(game: Game) -> dict[str, str]:
+def _caching(tag: str) -> dict[str, str]:
     return {
-        "ETag": etag(tables().tag(game)),
+        "ETag": etag(tag),
         "Cache-Control": "private, no-cache",
         "Vary": "Authorization",
     }

@@ -193,6 +193,20 @@ def last_event_id() -> int | None:
     return int(header)
 
 
+def known_tags() -> Container[str]:
+    """The tags of the views that the caller has by If-None-Match; what is no tag is passed over."""
+    header = request.headers.get("If-None-Match", "").strip()
+    if header == "*":
+        return _Everything()
+    found = (_TAG.fullmatch(tag.strip()) for tag in header.split(","))
+    return {tag[1] for tag in found if tag is not None}
+
+
+def etag(tag: str) -> str:
+    """The ETag of a view."""
+    return f'"{tag}"'
+
+
 def _idempotency_key() -> str | None:
     header = request.headers.get("Idempotency-Key")
     if header is None:
@@ -215,20 +229,6 @@ def _pinned_version() -> int | None:
             'If-Match takes one version in quotes, such as "12", as the ETag gives it.'
         )
     return int(match[1])
-
-
-def known_tags() -> Container[str]:
-    """The tags of the views that the caller has by If-None-Match; what is no tag is passed over."""
-    header = request.headers.get("If-None-Match", "").strip()
-    if header == "*":
-        return _Everything()
-    found = (_TAG.fullmatch(tag.strip()) for tag in header.split(","))
-    return {tag[1] for tag in found if tag is not None}
-
-
-def etag(tag: str) -> str:
-    """The ETag of a view."""
-    return f'"{tag}"'
 
 
 class _Everything(Container[str]):
