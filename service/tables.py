@@ -33,11 +33,10 @@ from service.errors import (
 from service.game import Event, Game, Logged, Rematch, Remembered, Seat, with_seat
 from service.new_table import NewTable, clean_name, empty_table, rematch_of
 from service.rummy import model
-from service.rummy.cards import Card
 from service.rummy.computer import Level
-from service.rummy.engine import Change, apply, apply_turn
+from service.rummy.engine import apply, apply_turn
 from service.rummy.legal import legal_moves
-from service.rummy.model import DealResult, Match, Move, Play
+from service.rummy.model import DealResult, Move, Turn
 from service.rummy.view import reveals
 from service.seating import (
     begun,
@@ -288,70 +287,42 @@ class Tables:
     # ------------------------------------------------------------------------------------ playing
 
     def play(
-        self, game_id: str, token: str, move: Move, terms: Terms = NO_TERMS, wait_seconds: int = 0
+        self,
+        game_id: str,
+        token: str,
+        move: Move | Turn,
+        terms: Terms = NO_TERMS,
+        wait_seconds: int = 0,
     ) -> Outcome:
-        """Make one move; then wait so long for the caller to be able to act again.
+        """Make one move, or the rest of a turn: all of it or nothing.
 
-        Raises NotStarted, TableClosed, SeatAway, StaleVersion, IdempotencyKeyReused and what the
-        rules refuse with.
+        Then waits so long for the caller to be able to act again. Raises NotStarted, TableClosed,
+        SeatAway, StaleVersion, IdempotencyKeyReused and what the rules refuse with.
         """
-        return self._play(
+        outcome = self._change(
             game_id,
             token,
             terms,
             ("move", move),
-            lambda match, seat, now: apply(match, seat, move, now),
-            wait_seconds,
+            lambda game, seat, now: _moved(game, seat, move, now),
         )
-
-    def play_turn(
-        self,
-        game_id: str,
-        token: str,
-        plays: Sequence[Play],
-        discard: Card | None,
-        terms: Terms = NO_TERMS,
-        wait_seconds: int = 0,
-    ) -> Outcome:
-        """Make the rest of a turn: the plays in order, then the discard; all of it or nothing.
-
-        Waits and raises as `play` does, and raises TurnUnfinished.
-        """
-        return self._play(
-            game_id,
-            token,
-            terms,
-            ("turn", plays, discard),
-            lambda match, seat, now: apply_turn(match, seat, plays, discard, now),
-            wait_seconds,
-        )
+        return self._waited(outcome, wait_seconds)
 
     def check(
-        self, game_id: str, token: str, move: Move, terms: Terms = NO_TERMS
+        self, game_id: str, token: str, move: Move | Turn, terms: Terms = NO_TERMS
     ) -> tuple[Game, Game | None, int]:
         """What `play` would do, without doing it: the game now, the game then, and the seat.
 
         The game then is None where it would show what is hidden now. Raises as `play` does.
         """
-        return self._check(
-            game_id, token, terms, lambda match, seat, now: apply(match, seat, move, now)
-        )
-
-    def check_turn(
-        self,
-        game_id: str,
-        token: str,
-        plays: Sequence[Play],
-        discard: Card | None,
-        terms: Terms = NO_TERMS,
-    ) -> tuple[Game, Game | None, int]:
-        """What `play_turn` would do, as `check`."""
-        return self._check(
-            game_id,
-            token,
-            terms,
-            lambda match, seat, now: apply_turn(match, seat, plays, discard, now),
-        )
+        game = self._changes.current(game_id)
+        seat = seat_of(game, token)
+        guard_version(game, terms.version)
+        now = self.clock()
+        after, events = _moved(game, seat, move, now)
+        if any(map(reveals, events)):
+            return game, None, seat
+        return game, foreseen(game, after, events, now), seat
 
     # ------------------------------------------------------------------------------------ looking
 
@@ -496,40 +467,6 @@ class Tables:
 
     # ----------------------------------------------------------------------------- how it is done
 
-    def _play(
-        self,
-        game_id: str,
-        token: str,
-        terms: Terms,
-        wish: object,
-        move: Callable[[Match, int, int], Change],
-        wait_seconds: int,
-    ) -> Outcome:
-        outcome = self._change(
-            game_id,
-            token,
-            terms,
-            wish,
-            lambda game, seat, now: _moved(game, seat, move, now),
-        )
-        return self._waited(outcome, wait_seconds)
-
-    def _check(
-        self,
-        game_id: str,
-        token: str,
-        terms: Terms,
-        move: Callable[[Match, int, int], Change],
-    ) -> tuple[Game, Game | None, int]:
-        game = self._changes.current(game_id)
-        seat = seat_of(game, token)
-        guard_version(game, terms.version)
-        now = self.clock()
-        after, events = _moved(game, seat, move, now)
-        if any(map(reveals, events)):
-            return game, None, seat
-        return game, foreseen(game, after, events, now), seat
-
     def _waited(self, outcome: Outcome, seconds: int) -> Outcome:
         """The outcome once the caller can act again, or when the time is up."""
         game, seat = outcome.game, outcome.seat
@@ -637,13 +574,16 @@ class Tables:
 
 
 def _moved(
-    game: Game, seat: int, move: Callable[[Match, int, int], Change], now: int
+    game: Game, seat: int, move: Move | Turn, now: int
 ) -> tuple[Game, tuple[model.Event, ...]]:
     """The game after a player's own move, which begins the count of forced turns anew."""
     match = guard_playing(game)
     guard_present(game, seat)
     try:
-        match, events = move(match, seat, now)
+        if isinstance(move, Turn):
+            match, events = apply_turn(match, seat, move.plays, move.discard, now)
+        else:
+            match, events = apply(match, seat, move, now)
     except NotYourTurn as refusal:
         if game.seats[seat].forced:
             refusal.detail += " Your last one was played by force, since its time was up (table.1)."

@@ -24,7 +24,7 @@ from service.changes import SHORTEST_CLAIM_KEY
 from service.game import Game
 from service.new_table import NewTable
 from service.rummy.computer import Level
-from service.rummy.model import Move
+from service.rummy.model import Move, Turn
 from service.tables import Outcome, SeatTaken
 from service.views import (
     Changed,
@@ -611,21 +611,18 @@ def rummy(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
 @play.response(200, _CHANGED_OR_CHECKED, description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @play.refuses(*_OF_MELD, *_OF_LAYOFF, *_OF_SWAP, *_OF_DISCARD, errors.TurnUnfinished, http=_OF_BODY)
 @play.doc(operationId="playTurn", security=_SEATED)
-def turn(wanted: schemas.Turn, wish: schemas.MoveWish, game_id: str) -> Response:
+def turn(move: Turn, wish: schemas.MoveWish, game_id: str) -> Response:
     """Play the rest of a turn in one request
 
     After the draw: melds, layoffs and swaps in order, then the discard. All of it or nothing.
     """
-    plays, card = wanted.plays, wanted.discard
-    if wish.check:
-        return _checked(*tables().check_turn(game_id, needed_token(), plays, card, terms()))
-    return _changed(tables().play_turn(game_id, needed_token(), plays, card, terms(), wish.wait))
+    return _played(game_id, move, wish)
 
 
 # ------------------------------------------------------------------------------------ answers
 
 
-def _played(game_id: str, move: Move, wish: schemas.MoveWish) -> Response:
+def _played(game_id: str, move: Move | Turn, wish: schemas.MoveWish) -> Response:
     if wish.check:
         return _checked(*tables().check(game_id, needed_token(), move, terms()))
     return _changed(tables().play(game_id, needed_token(), move, terms(), wish.wait))

@@ -21,7 +21,7 @@ from service.errors import BadCard
 from service.new_table import MOST_NAME_CHARACTERS, NewTable, PracticeWish
 from service.rummy.cards import Card, parse_card
 from service.rummy.computer import LEVELS
-from service.rummy.model import Call, Discard, Draw, LayMeld, LayOff, Move, Play, Swap
+from service.rummy.model import Call, Discard, Draw, LayMeld, LayOff, Move, Play, Swap, Turn
 from service.rummy.rules import OPTIONS, PRESETS, Option
 
 MOST_CARDS = 30
@@ -512,13 +512,6 @@ class PlayField(fields.Field[Play]):
             raise ValidationError({"move": [f"Must be one of {', '.join(PLAYS)}."]})
         play: Play = schema.load(value)
         return play
-
-
-class Turn(msgspec.Struct, frozen=True):
-    """The rest of a turn as asked for."""
-
-    plays: tuple[Play, ...]
-    discard: Card | None
 
 
 class TurnRequest(RequestSchema):

@@ -212,6 +212,13 @@ Play = LayMeld | LayOff | Swap
 Move = Draw | Play | Discard | Call
 
 
+class Turn(Struct, frozen=True, tag="turn", tag_field="move"):
+    """The rest of a turn: the plays in order, then the discard, if the plays leave a card."""
+
+    plays: tuple[Play, ...]
+    discard: Card | None
+
+
 # --------------------------------------------------------------------------------------- events
 
 
