@@ -38,6 +38,18 @@ from service.rummy.rules import OptionValue, Rules, agree
 NOW = 1_000_000
 
 
+CALLABLE: dict[str, object] = {
+    "variant": "call-rummy",
+    "phase": "draw",
+    "turn": 1,
+    "hands": "KD QD | 2S 3S | TS 9S",
+    "pile": "2C 8C",
+    "melds": "0: 8D 8H 8S",
+}
+"""Seat 0 has discarded 8C, which fits its own meld; seat 1 is to draw. The `window` says until when
+it can be called."""
+
+
 def cards(text: str) -> tuple[Card, ...]:
     """The cards of a text such as "5C 5D JK"."""
     return tuple(parse_card(word) for word in text.split())

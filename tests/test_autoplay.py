@@ -23,7 +23,7 @@ from service.rummy.legal import legal_moves
 from service.rummy.model import CallWindow, Discard, Draw, Match
 from service.rummy.rules import PRESETS, Rules, agree
 from service.seating import Change, guard_present, left, returned
-from tests.positions import after, deal_of, position
+from tests.positions import CALLABLE, after, deal_of, position
 from tests.rummy.chance import LATER, random_position, random_rules
 from tests.turn_order import TurnOrder
 
@@ -440,16 +440,6 @@ def any_move(game: Game, seat: int, now: int, chance: Random) -> Change:
 
 # ---------------------------------------------------------------------- waiting for a call
 
-CALLABLE = {
-    "variant": "call-rummy",
-    "phase": "draw",
-    "turn": 1,
-    "hands": "KD QD | 2S 3S | TS 9S",
-    "pile": "2C 8C",
-    "melds": "0: 8D 8H 8S",
-    "stock": "AC AD AH AS",
-}
-"""Seat 0 has discarded 8C, which fits a meld; seat 1 is to draw."""
 
 WAITS = {
     # the window, how it was changed, who is a computer, and how long seat 1 waits
@@ -494,7 +484,7 @@ WAITS = {
 @pytest.mark.clause("table.6", "call-rummy.5")
 @pytest.mark.parametrize(("window", "changed", "computers", "waits"), WAITS.values(), ids=WAITS)
 def test_a_computer_waits_for_a_call(window, changed, computers, waits):
-    match = position(**CALLABLE | {"window": window} | changed)
+    match = position(**CALLABLE | {"stock": "AC AD AH AS", "window": window} | changed)
     game = game_of(match, dict.fromkeys(computers, "steady"))
     game, steps = carried_on(replace(game, match=None), game, NOW)
     if waits is not None:

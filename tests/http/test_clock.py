@@ -23,7 +23,7 @@ from tests.http.ledger import Ledger
 from tests.http.simple_player import choose
 from tests.http.tables import EXPIRY, Clock, House, Player, Table, assert_no_card_is_lost, code
 from tests.http.test_races import at_once
-from tests.positions import position
+from tests.positions import CALLABLE, position
 from tests.test_server import serving
 from tests.turn_order import TurnOrder
 
@@ -63,19 +63,8 @@ def timed_position(hands: str, **written: object) -> Match:
 
 def callable_position(**written: object) -> Match:
     """Seat 0 has discarded 8C, which fits its own meld; seat 1 is to draw."""
-    return position(
-        **{
-            "variant": "call-rummy",
-            "phase": "draw",
-            "turn": 1,
-            "hands": "KD QD | 2S 3S | TS 9S",
-            "pile": "2C 8C",
-            "melds": "0: 8D 8H 8S",
-            "window": CallWindow(0, None),
-            "turn_seconds": SECONDS,
-        }
-        | written
-    )
+    window = CallWindow(0, None)
+    return position(**CALLABLE | {"window": window, "turn_seconds": SECONDS} | written)
 
 
 def about_to_discard(card: str, **written: object) -> Match:

@@ -13,7 +13,7 @@ from service.rummy.rules import PRESETS
 from tests.http.ledger import Ledger
 from tests.http.simple_player import choose
 from tests.http.tables import House, Table, assert_no_card_is_lost, code
-from tests.positions import position
+from tests.positions import CALLABLE, position
 from tests.turn_order import TurnOrder
 
 ALL_COUNTS = [
@@ -270,18 +270,8 @@ def test_whoever_begins_the_person_is_to_move(house, first):
 
 def callable_position(window: CallWindow | None, **written: object) -> Match:
     """Seat 0 has discarded 8C, which fits a meld; seat 1 is to draw."""
-    return position(
-        **{
-            "variant": "call-rummy",
-            "phase": "draw",
-            "turn": 1,
-            "hands": "KD QD | 2S 3H | TS 9H",
-            "pile": "2C 8C",
-            "melds": "0: 8D 8H 8S",
-            "window": window,
-        }
-        | written
-    )
+    hands = "KD QD | 2S 3H | TS 9H"
+    return position(**CALLABLE | {"hands": hands, "window": window} | written)
 
 
 def about_to_discard(**written: object) -> Match:

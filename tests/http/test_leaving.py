@@ -13,7 +13,7 @@ from tests.http.ledger import Ledger
 from tests.http.simple_player import choose
 from tests.http.tables import House, Player, Table, assert_no_card_is_lost, code
 from tests.http.test_races import again_and_again, at_once, codes
-from tests.positions import position
+from tests.positions import CALLABLE, position
 from tests.turn_order import TurnOrder
 
 FIFTH = "5C 5D 5H"
@@ -368,12 +368,7 @@ def test_the_leaver_still_sees_the_own_hand_and_has_no_moves(house):
 def test_who_is_away_is_offered_no_call_that_would_be_refused(house):
     """The list of moves and what is accepted agree for who is away, too."""
     match = position(
-        "call-rummy",
-        hands="KD QD | 2S 3S | TS 9S",
-        pile="2C 8C",
-        melds="0: 8D 8H 8S",
-        turn=1,
-        phase="draw",
+        **CALLABLE,
         window=CallWindow(0, None),
     )
     table = house.at(match)
@@ -491,12 +486,7 @@ def test_before_the_start_there_is_nothing_to_return_to(house):
 @pytest.mark.clause("table.4", "table.6")
 def test_who_returns_while_the_computer_waits_for_a_call_plays_the_turn(timed_house, clock):
     match = position(
-        "call-rummy",
-        hands="KD QD | 2S 3S | TS 9S",
-        pile="2C 8C",
-        melds="0: 8D 8H 8S",
-        turn=1,
-        phase="draw",
+        **CALLABLE,
         window=CallWindow(0, None, clock.now),
     )
     table = timed_house.at(match)
@@ -513,12 +503,7 @@ def test_who_returns_while_the_computer_waits_for_a_call_plays_the_turn(timed_ho
 @pytest.mark.clause("table.4", "table.6")
 def test_who_leaves_and_returns_does_not_make_the_others_wait_anew(timed_house, clock):
     match = position(
-        "call-rummy",
-        hands="KD QD | 2S 3S | TS 9S",
-        pile="2C 8C",
-        melds="0: 8D 8H 8S",
-        turn=1,
-        phase="draw",
+        **CALLABLE,
         window=CallWindow(0, None, clock.now),
     )
     table = timed_house.at(match)

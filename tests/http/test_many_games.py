@@ -13,7 +13,7 @@ from service.store import Store
 from service.tables import Tables
 from service.watch import Watch
 from tests.http.tables import EXPIRY, House, Player, Table, assert_no_card_is_lost, code
-from tests.positions import position
+from tests.positions import CALLABLE, position
 
 
 def query(house: House, *tokens: object) -> TestResponse:
@@ -77,12 +77,7 @@ def test_the_one_whose_turn_it_is_has_a_move_and_the_others_have_none(house):
 
 def test_who_may_call_has_something_to_do_before_those_who_wait(house):
     match = position(
-        "call-rummy",
-        hands="KD QD | 2S 3S | TS 9S",
-        pile="2C 8C",
-        melds="0: 8D 8H 8S",
-        turn=1,
-        phase="draw",
+        **CALLABLE,
         window=CallWindow(0, None),
     )
     called = house.at(match)
@@ -98,12 +93,7 @@ def test_who_is_away_has_nothing_to_do(timed_house, clock):
     calm = timed_house.table("straight", turn_seconds=5)
     clock.forward(0.5)
     match = position(
-        "call-rummy",
-        hands="KD QD | 2S 3S | TS 9S",
-        pile="2C 8C",
-        melds="0: 8D 8H 8S",
-        turn=1,
-        phase="draw",
+        **CALLABLE,
         window=CallWindow(0, None, clock.now),
     )
     table = timed_house.at(match)

@@ -15,6 +15,7 @@ from service.tables import Tables
 from service.watch import Watch
 from tests.http.ledger import Ledger
 from tests.http.tables import EXPIRY, House, Table, assert_no_card_is_lost, code
+from tests.positions import CALLABLE
 
 again_and_again = pytest.mark.parametrize("trial", range(6))
 
@@ -174,21 +175,9 @@ def test_stock_and_upcard_cannot_both_be_drawn(house, trial):
     assert_consistent(table, answers, since=2)
 
 
-CALLABLE = {
-    "variant": "call-rummy",
-    "phase": "draw",
-    "turn": 1,
-    "hands": "KD QD | 2S 3S | TS 9S",
-    "pile": "2C 8C",
-    "melds": "0: 8D 8H 8S",
-    "window": CallWindow(0, None),
-}
-"""Seat 0 has discarded 8C, which fits its own meld; seat 1 is to draw."""
-
-
 @again_and_again
 def test_of_two_who_call_one_is_first(house, trial):
-    table = house.position(**CALLABLE)
+    table = house.position(**CALLABLE, window=CallWindow(0, None))
     since = table.game().version
     answers = at_once(
         lambda: table.players[1].play("rummy 1"), lambda: table.players[2].play("rummy 1")
@@ -200,7 +189,7 @@ def test_of_two_who_call_one_is_first(house, trial):
 
 @again_and_again
 def test_a_call_against_the_next_draw(house, trial):
-    table = house.position(**CALLABLE)
+    table = house.position(**CALLABLE, window=CallWindow(0, None))
     since = table.game().version
     called, drawn = answers = at_once(
         lambda: table.players[2].play("rummy 1"), lambda: table.players[1].draw("stock")
@@ -214,7 +203,7 @@ def test_a_call_against_the_next_draw(house, trial):
 
 @again_and_again
 def test_a_call_against_whoever_takes_the_card(house, trial):
-    table = house.position(**CALLABLE)
+    table = house.position(**CALLABLE, window=CallWindow(0, None))
     since = table.game().version
     called, taken = answers = at_once(
         lambda: table.players[2].play("rummy 1"),

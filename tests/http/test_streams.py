@@ -41,6 +41,7 @@ from tests.http.sse import (
     open_stream,
 )
 from tests.http.tables import House, Player, QuickContract, Table, code
+from tests.positions import CALLABLE
 from tests.test_server import Service, children, serving
 
 SILENCE = 60.0
@@ -429,15 +430,7 @@ def test_who_follows_makes_the_turn_happen_whose_time_is_up(house):
 @pytest.mark.usefixtures("long_silence")
 def test_who_follows_makes_the_computer_play_that_left_time_for_a_call(house):
     window = CallWindow(0, None)
-    table = house.position(
-        "call-rummy",
-        hands="KD QD | 2S 3S | TS 9S",
-        pile="2C 8C",
-        melds="0: 8D 8H 8S",
-        phase="draw",
-        turn=1,
-        window=window,
-    )
+    table = house.position(**CALLABLE, window=window)
     game = table.game()
     seats = (game.seats[0], replace(game.seats[1], computer="random", token_hash=None))
     seats += game.seats[2:]

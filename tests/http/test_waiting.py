@@ -25,7 +25,7 @@ from service.rummy.rules import PRESETS
 from service.tables import Tables
 from service.watch import Watch
 from tests.http.tables import House, Player, Table, code
-from tests.positions import position, with_deal
+from tests.positions import CALLABLE, position, with_deal
 
 PATIENCE = 20.0
 SILENCE = 60.0
@@ -650,20 +650,9 @@ def test_who_has_moved_and_waits_makes_the_next_turns_happen(house, meanwhile):
     assert told["game"]["moves"]
 
 
-CALLABLE = {
-    "variant": "call-rummy",
-    "phase": "draw",
-    "turn": 1,
-    "hands": "KD QD | 2S 3S | TS 9S",
-    "pile": "2C 8C",
-    "melds": "0: 8D 8H 8S",
-    "window": CallWindow(0, None),
-}
-
-
 @pytest.mark.parametrize("wait", [by_log, by_game])
 def test_a_waiter_alone_makes_the_computer_play_that_left_time_for_a_call(house, meanwhile, wait):
-    table = house.position(**CALLABLE)
+    table = house.position(**CALLABLE, window=CallWindow(0, None))
     due_soon(table, seat1="steady")
     before = table.game()
     answer = meanwhile(wait, table.stranger, table).result(PATIENCE)
