@@ -7,6 +7,8 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 
+from service.text import Text
+
 Param = bool | int | str | None | tuple[str, ...]
 
 
@@ -22,10 +24,26 @@ class RummyError(Exception):
     title: ClassVar[str]
 
     def __init__(self, detail: str, *, rule: str | None = None, **params: Param) -> None:
+        """`detail` is filled with the `params` if it has not been filled before."""
         super().__init__(detail)
-        self.detail = detail
+        self._detail = detail
         self.rule = rule
         self.params = params
+
+    @property
+    def detail(self) -> str:
+        """What is wrong with this very request, as a Text."""
+        # Filled when it is read: looking for the legal moves raises and drops a great many.
+        if isinstance(self._detail, Text) and self.params and not self._detail.values:
+            self._detail = self._detail.format(**self.params)
+        return self._detail
+
+    @detail.setter
+    def detail(self, detail: str) -> None:
+        self._detail = detail
+
+    def __str__(self) -> str:
+        return self.detail
 
 
 # ------------------------------------------------------------------ the request itself is wrong
