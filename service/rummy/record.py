@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from service.errors import BadReplay, Refused
+from service.errors import BadReplay, NoSuchVariant, OptionsRefused, Refused
 from service.rummy import engine
-from service.rummy.cards import JOKER, Card, in_order, pack
+from service.rummy.cards import JOKER, ORDER, Card, in_order, pack
 from service.rummy.model import (
     Call,
     Called,
@@ -30,13 +30,14 @@ from service.rummy.model import (
     LayMeld,
     LayOff,
     Match,
+    MatchEnded,
     Melded,
     Move,
     Swap,
     Swapped,
     TurnedOver,
 )
-from service.rummy.rules import Rules
+from service.rummy.rules import OPTIONS, Rules, agree
 from service.text import Text
 
 Shuffle = Callable[[int, tuple[Card, ...]], tuple[Card, ...]]
@@ -100,9 +101,10 @@ def started(record: DealRecord) -> Match:
 def positions(record: DealRecord, match: Match | None = None, now: int = 0) -> Iterator[Position]:
     """The start, then how things stood after each move; the engine plays them all again.
 
-    With `match` all that comes after is that match's chance. No move depends on the time; a card
-    that can still be called at the end was discarded `now` (milliseconds). Raises BadReplay at the
-    first move that does not fit, with its number from 1 as `move` in the `params`.
+    They begin with `match`, if one is given in which this deal has just been dealt: then what comes
+    after is of that match. No move depends on the time; a card that can still be called at the end
+    was discarded `now` (milliseconds). Raises BadReplay at the first move that does not fit, with
+    its number from 1 as `move` in the `params`.
     """
     shuffled = 0
     for position in _positions(record, _orders_of(record), match, now):
@@ -138,10 +140,9 @@ def with_turnovers(record: DealRecord, shuffle: Shuffle) -> DealRecord:
 def _positions(
     record: DealRecord, shuffle: Shuffle, match: Match | None, now: int
 ) -> Iterator[Position]:
-    _check_start(record)
-    before = match or Match(rules=record.rules, seed="", totals=record.totals)
-    before = replace(before, rules=record.rules, totals=record.totals)
-    match, events = engine.deal_from(before, record.number, record.dealer, record.cards)
+    events: tuple[Event, ...] = ()
+    if match is None:
+        match, events = _dealt(record)
     yield Position(match, events, None)
     for number, step in enumerate(record.moves, 1):
         if match.deal is None:
@@ -178,8 +179,14 @@ def _broken(
     )
 
 
-def _check_start(record: DealRecord) -> None:
+def _dealt(record: DealRecord) -> engine.Change:
     rules = record.rules
+    try:
+        agree(rules.variant, rules.players, {name: getattr(rules, name) for name in OPTIONS})
+    except (NoSuchVariant, OptionsRefused) as error:
+        raise BadReplay(error.detail, rule=error.rule) from error
+    if record.number < 1:
+        raise BadReplay(Text("The deals of a match are counted from 1."), number=record.number)
     if not 0 <= record.dealer < rules.players:
         raise BadReplay(
             Text("There is no seat {dealer} to deal; seats are 0 to {last}."),
@@ -201,13 +208,20 @@ def _check_start(record: DealRecord) -> None:
             missing=in_order((wanted - given).elements()) or ("-",),
             extra=tuple(sorted((given - wanted).elements())) or ("-",),
         )
+    before = Match(rules=rules, seed="", totals=record.totals)
+    match, events = engine.deal_from(before, record.number, record.dealer, record.cards)
+    return match, tuple(event for event in events if isinstance(event, Dealt))
 
 
 def _applied(match: Match, deal: Deal, step: Recorded, now: int, shuffle: Shuffle) -> engine.Change:
     """The match after the move, which must give the card that is recorded.
 
-    What the engine goes on to do after the end of the deal, to deal again, is left away.
+    How the engine goes on after the end of the deal, if the match does, is left away.
     """
+    if not 0 <= step.seat < match.rules.players:
+        raise _Unfit(Text("there is no such seat."))
+    if not all(card in ORDER for card in _cards_in(step.move)):
+        raise _Unfit(Text("not all of its cards are cards."))
     at = _fitting_time(step.move, deal.window, now)
     after, events = engine.apply(match, step.seat, step.move, at)
     if match.rules.turnover_shuffles and _turned_over(events):
@@ -222,10 +236,23 @@ def _applied(match: Match, deal: Deal, step: Recorded, now: int, shuffle: Shuffl
                 drawn=drawn or "-", recorded=step.drawn or "-"
             )
         )
-    if any(isinstance(one, DealEnded) for one in events):
+    place = next((at for at, one in enumerate(events) if isinstance(one, DealEnded)), None)
+    if place is not None:
         after = replace(after, deal=None)
-        events = tuple(one for one in events if not isinstance(one, Dealt))
+        endings = tuple(one for one in events[place:] if isinstance(one, DealEnded | MatchEnded))
+        events = events[:place] + endings
     return after, events
+
+
+def _cards_in(move: Move) -> Iterator[Card]:
+    """All cards that the move names, by whatever text."""
+    match move:
+        case Draw(card=card) | Swap(card=card) | Discard(card=card):
+            yield from () if card is None else (card,)
+        case LayMeld(cards, named) | LayOff(cards=cards, jokers=named):
+            yield from (*cards, *named)
+        case Call(jokers=named, card=card):
+            yield from named if card is None else (*named, card)
 
 
 def _turned_over(events: Iterable[Event]) -> bool:
@@ -247,7 +274,7 @@ def _pile_in_order(match: Match, deal: Deal, shuffle: Shuffle) -> Match:
     turned = in_order(deal.pile[: len(deal.pile) - len(stays)])
     number = deal.turnovers + 1
     order = shuffle(number, turned)
-    if in_order(order) != turned:
+    if Counter(order) != Counter(turned):
         raise _Unfit(
             Text(
                 "the order of turnover {number} is not made of the cards turned over. "

@@ -17,14 +17,19 @@ from service.rummy.model import (
     Dealt,
     Declined,
     Discard,
+    Draw,
     Drew,
     Event,
+    LayMeld,
+    LayOff,
     Match,
     MatchEnded,
+    Swap,
     TurnedOver,
 )
 from service.rummy.record import (
     DealRecord,
+    Recorded,
     positions,
     recorded,
     started,
@@ -240,10 +245,29 @@ def test_the_cards_must_be_the_pack(record: DealRecord):
     assert "Missing: -." in broken(record, cards=(*record.cards, "nonsense")).detail
 
 
+def test_seats_and_cards_of_a_move_must_be_some(record: DealRecord):
+    call = Recorded(7, Call(1), None)
+    assert broken(record, moves=(*record.moves[:2], call)).detail.endswith("no such seat.")
+    for move in (
+        Draw("discard", "10H"), LayMeld(("1C", "2C", "3C")), LayMeld(("JK", "2C", "3C"), ("C1",)),
+        LayOff(1, ("",)), Swap(1, "JOKER"), Discard("as"), Call(1, (), "X"), Call(1, ("X",)),
+    ):  # fmt: skip
+        assert "not all of its cards are cards" in moved(record, 0, move=move).detail
+
+
+def test_the_rules_must_go_together(record: DealRecord):
+    rules = replace(record.rules, hand_size=50, call="timed")
+    assert broken(record, rules=replace(record.rules, hand_size=50)).rule == "seven-card.1"
+    assert "hand_size: must be" in broken(record, rules=rules).detail
+    assert "for 2 to 8 players" in broken(record, rules=replace(record.rules, players=9)).detail
+    assert "no variant" in broken(record, rules=replace(record.rules, variant="x")).detail
+
+
 def test_dealer_and_totals_must_fit_the_players(record: DealRecord):
     assert "There is no seat 2 to deal" in broken(record, dealer=2).detail
     assert "each of the 2 seats" in broken(record, totals=(0,)).detail
     assert "each of the 2 seats" in broken(record, totals=(0, -1)).detail
+    assert "counted from 1" in broken(record, number=0).detail
 
 
 def test_what_came_before_and_how_the_match_ends_do_not_stand_in_the_way():
@@ -285,6 +309,10 @@ def test_a_card_that_can_still_be_called_was_discarded_now():
 
 
 def test_what_comes_after_is_the_chance_of_the_match_given(record: DealRecord):
-    match, _ = new_match(record.rules, "another")
-    *_, last = positions(replace(record, moves=record.moves[:9], turnovers=()), match)
+    match, _ = new_match(record.rules, "another", record.dealer, record.cards)
+    part = replace(record, moves=record.moves[:9], turnovers=())
+    first, *_, last = positions(part, match)
+    assert (first.match, first.events) == (match, ())
     assert last.match.seed == "another"
+    *_, other = positions(part)
+    assert last.match.deal == other.match.deal
