@@ -10,7 +10,9 @@ from msgspec.structs import replace
 
 from service.errors import (
     AlreadyStarted,
+    BadNotation,
     BadPractice,
+    BadReplay,
     InvitationNeeded,
     MatchOver,
     NoSpectators,
@@ -42,8 +44,10 @@ from service.game import (
 from service.rummy.computer import Level
 from service.rummy.engine import new_match
 from service.rummy.model import Match
+from service.rummy.notation import read
 from service.rummy.rules import agree, clause
 from service.tokens import game_id_of, hash_of, same
+from service.what_if import gone_to, guard_seats
 
 Change = tuple[Game, tuple[Event, ...]]
 """A game after a change, and the events that tell of the change."""
@@ -195,6 +199,9 @@ def begun(game: Game, seed: str) -> Change:
         )
     practice = game.practice
     try:
+        record = read(practice.deal) if practice and practice.deal else None
+        if record is not None:
+            guard_seats(record, game.variant, players)
         rules = agree(game.variant, players, game.chosen)
         match, dealt = new_match(
             rules,
@@ -202,13 +209,16 @@ def begun(game: Game, seed: str) -> Change:
             practice.dealer if practice else None,
             practice.order if practice else None,
         )
-    except (OptionsRefused, BadPractice) as error:
+        if record is not None:
+            match, played = gone_to(match, record)
+            dealt += played
+    except (OptionsRefused, BadPractice, BadNotation, BadReplay) as error:
         raise OptionsDoNotFit(
             f"With {players} players this table cannot be played: {error.detail}",
             rule=error.rule,
             players=players,
         ) from error
-    return replace(game, match=match, size=players), (Started(players), *dealt)
+    return replace(game, match=match, size=players), (Started(players, match.totals), *dealt)
 
 
 def left(game: Game, seat: int) -> Change:

@@ -92,7 +92,8 @@ class Ledger:
 
     def _started(self, event: dict) -> None:
         assert event["players"] == len(self.names)
-        self.totals = [0] * event["players"]
+        self.totals = event["totals"]
+        assert len(self.totals) == event["players"]
 
     def _dealer_drawn(self, event: dict) -> None:
         self.first_dealer = event["seat"]
