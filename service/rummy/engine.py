@@ -764,6 +764,14 @@ def _added(totals: Sequence[int], scores: Sequence[int]) -> tuple[int, ...]:
     return tuple(total + score for total, score in zip(totals, scores, strict=True))
 
 
+def deal_from(match: Match, number: int, dealer: int, order: Sequence[Card]) -> Change:
+    """The match with that deal dealt from the pack in that `order`, which must be the whole pack.
+
+    All that went before is the match's totals.
+    """
+    return _new_deal(match, number=number, dealer=dealer, order=order)
+
+
 # ------------------------------------------------------------------------ hands and melds
 
 

@@ -182,6 +182,15 @@ def deviations(rules: Rules) -> tuple[Deviation, ...]:
     )
 
 
+def choices_of(rules: Rules) -> Choices:
+    """The choices by which `agree` comes to these rules: what deviates, and how the match ends."""
+    chosen: dict[str, OptionValue] = {
+        deviation.option: deviation.value for deviation in deviations(rules)
+    }
+    ending = "deals" if rules.target is None else "target"
+    return chosen | {ending: getattr(rules, ending)}
+
+
 def defaults(preset: Preset, players: int) -> dict[str, OptionValue]:
     """The preset's own option values for so many players."""
     return _effective(preset, players, {})
