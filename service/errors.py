@@ -231,6 +231,11 @@ class RematchStays(Refused):
     title = "A rematch stays open for its players"
 
 
+class NoNextDeal(Refused):
+    code = "no_next_deal"
+    title = Text("No deal follows this one")
+
+
 class NoSuchSeat(Refused):
     code = "no_such_seat"
     title = "Nobody has that seat"

@@ -1,6 +1,5 @@
 """A table as somebody wants it, before anybody sits there."""
 
-import secrets
 import unicodedata
 
 from msgspec import Struct
@@ -11,9 +10,11 @@ from service.game import Event, Game, Practice
 from service.rummy.cards import Card
 from service.rummy.computer import Level
 from service.rummy.engine import new_match
+from service.rummy.model import Committed
 from service.rummy.notation import written
 from service.rummy.record import DealRecord
 from service.rummy.rules import Choices, agree
+from service.rummy.shuffle import SHUFFLE, committed
 from service.seating import seated
 from service.text import Text
 from service.what_if import choices_for, deal_until, guard_options, guard_seats
@@ -56,10 +57,11 @@ class NewTable(Struct, frozen=True, kw_only=True):
     practice: PracticeWish | None = None
 
 
-def empty_table(wanted: NewTable, game_id: str, now: int) -> Game:
+def empty_table(wanted: NewTable, game_id: str, now: int, seed: str) -> Game:
     """The table before its maker sits down, still without an invitation code.
 
-    Raises NoSuchVariant, OptionsRefused, BadTable, BadPractice, BadNotation, BadReplay and BadText.
+    All chance of its match comes from `seed`, or from that of the practice. Raises NoSuchVariant,
+    OptionsRefused, BadTable, BadPractice, BadNotation, BadReplay and BadText.
     """
     record, chosen = _begun_deal(wanted.practice), wanted.options
     if record:
@@ -79,7 +81,7 @@ def empty_table(wanted: NewTable, game_id: str, now: int) -> Game:
         raise BadTable(
             "private: a public table is for everybody; choose one of the two.", field="private"
         )
-    practice = _practice(wanted.practice, record)
+    practice = _practice(wanted.practice, seed, record)
     if practice:  # what cannot be dealt is refused now, not when the last player comes
         new_match(rules, practice.seed, practice.dealer, practice.order)
     return Game(
@@ -93,15 +95,18 @@ def empty_table(wanted: NewTable, game_id: str, now: int) -> Game:
         size=wanted.seats,
         public=wanted.public,
         autostart=wanted.autostart,
+        seed=practice.seed if practice else seed,
         practice=practice,
         spectators=wanted.spectators,
     )
 
 
-def rematch_of(old: Game, game_id: str, now: int) -> tuple[Game, Game, tuple[Event, ...]]:
+def rematch_of(
+    old: Game, game_id: str, now: int, seed: str
+) -> tuple[Game, Game, tuple[Event, ...]]:
     """The table for another match of the same people: empty, and with the computers at theirs.
 
-    The events tell of them.
+    The events tell of them. All chance comes from `seed`; practice begins with the same cards.
     """
     empty = Game(
         id=game_id,
@@ -114,16 +119,22 @@ def rematch_of(old: Game, game_id: str, now: int) -> tuple[Game, Game, tuple[Eve
         size=old.size,
         public=False,
         autostart=old.autostart,
+        seed=old.practice.seed if old.practice else seed,
         practice=old.practice,
         spectators=old.spectators,
         rematch_of=old.id,
     )
-    game, events = empty, tuple[Event, ...]()
+    game, events = empty, made(empty)
     for place, seat in enumerate(old.seats):
         if not seat.is_persons:
-            game, joined = seated(game, replace(seat, place=place), seed="")
+            game, joined = seated(game, replace(seat, place=place))
             events += joined
     return empty, game, events
+
+
+def made(empty: Game) -> tuple[Event, ...]:
+    """The event of a table that was made: the secret of its first deal is fixed."""
+    return (Committed(1, SHUFFLE, committed(empty.seed, empty.id, 1)),)
 
 
 def clean_name(name: str) -> str:
@@ -144,12 +155,11 @@ def _begun_deal(wish: PracticeWish | None) -> DealRecord | None:
     return deal_until(wish.deal, wish.moves)
 
 
-def _practice(wish: PracticeWish | None, record: DealRecord | None) -> Practice | None:
+def _practice(wish: PracticeWish | None, seed: str, record: DealRecord | None) -> Practice | None:
     if wish is None:
         return None
     if wish.seed is None and wish.order is None and record is None:
         raise BadPractice("A practice table needs a seed, the order of the cards, or a deal.")
-    seed = secrets.token_hex(32)
     if wish.seed is not None:
         seed = _clean("practice.seed", wish.seed, MOST_SEED_CHARACTERS)
     if record:

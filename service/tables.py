@@ -1,6 +1,5 @@
 """The use cases: each loads a game, lets the rules decide and commits, or only looks."""
 
-import secrets
 import time
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import suppress
@@ -31,7 +30,7 @@ from service.errors import (
     TooBusy,
 )
 from service.game import Event, Game, Logged, Rematch, Remembered, Seat, with_seat
-from service.new_table import NewTable, clean_name, empty_table, rematch_of
+from service.new_table import NewTable, clean_name, empty_table, made, rematch_of
 from service.rummy import model
 from service.rummy.computer import Level
 from service.rummy.engine import apply, apply_turn
@@ -48,6 +47,7 @@ from service.seating import (
     guard_present,
     hosted,
     left,
+    mixed,
     removed,
     returned,
     seat_of,
@@ -63,6 +63,7 @@ from service.tokens import (
     hash_of_invitation,
     invitation_for,
     new_game_id,
+    new_seed,
     same,
     token_for,
 )
@@ -135,15 +136,15 @@ class Tables:
         name = clean_name(wanted.name)
         if mark and (before := self._made_before(mark, terms)):
             return before
-        empty = empty_table(wanted, new_game_id(), self.clock())
+        empty = empty_table(wanted, new_game_id(), self.clock(), new_seed())
         # Two requests with one key come to the same id, and so to one table.
         game_id = self._store.id_for(mark, empty.id) if mark else empty.id
         claim = claimed(terms, game_id)
         code = hash_of_invitation(game_id, invitation_for(claim.token)) if wanted.private else None
         empty = replace(empty, id=game_id, invitation=code)
-        game, joined = seated(empty, Seat(name, hash_of(claim.token)), _new_seed())
-        game, filled = with_computers(game, wanted.computers, _new_seed())
-        done = self._changes.begin(empty, game, joined + filled, mark, claim)
+        game, joined = seated(empty, Seat(name, hash_of(claim.token)))
+        game, filled = with_computers(game, wanted.computers)
+        done = self._changes.begin(empty, game, made(empty) + joined + filled, mark, claim)
         if done.logged:
             return _seat_taken(done.game, claim.token, done.logged)
         if mark and (before := self._made_before(mark, terms)):
@@ -151,30 +152,37 @@ class Tables:
         raise TooBusy("Another request with this key is making the table; send it again.")
 
     def join(
-        self, game_id: str, name: str, invitation: str | None = None, terms: Terms = NO_TERMS
+        self,
+        game_id: str,
+        name: str,
+        invitation: str | None = None,
+        terms: Terms = NO_TERMS,
+        entropy: str | None = None,
     ) -> SeatTaken:
         """Take the next free seat; the match starts with the last one if the table says so.
 
         Raises NoSuchGame, AlreadyStarted, TableClosed, TableFull, BadText, InvitationNeeded,
         StaleVersion, OptionsDoNotFit, TooBusy, BadIdempotencyKey and IdempotencyKeyReused.
         """
-        mark = mark_of_claim(terms, "join", [name, invitation])
+        mark = mark_of_claim(terms, "join", [name, invitation, entropy])
         claim = claimed(terms, game_id)
-        seat = Seat(clean_name(name), hash_of(claim.token))
+        seat = Seat(clean_name(name), hash_of(claim.token), entropy=entropy or "")
         code = None if invitation is None else hash_of_invitation(game_id, invitation)
 
         def take_seat(game: Game, _now: int) -> tuple[Game, tuple[Event, ...]]:
             guard_version(game, terms.version)
             guard_open(game)
             guard_invited(game, code)
-            return seated(game, seat, _new_seed())
+            return seated(game, seat)
 
         done = self._changes.make(game_id, take_seat, mark, claim)
         if done.repeats and terms.key:
             return self._taken_again(done.game, terms.key, done.repeats)
         return _seat_taken(done.game, claim.token, done.logged)
 
-    def rematch(self, game_id: str, token: str, terms: Terms = NO_TERMS) -> SeatTaken:
+    def rematch(
+        self, game_id: str, token: str, terms: Terms = NO_TERMS, entropy: str | None = None
+    ) -> SeatTaken:
         """Take the own seat in the game that follows a finished one, and make that if need be.
 
         The same people, computers and options; who comes sits in the order of the old seats. Asked
@@ -187,18 +195,19 @@ class Tables:
         founder = next(seat.token_hash for seat in old.seats if seat.token_hash)
         new_id = game_id_for(founder, f"rematch of {old.id}")
         claim = Claim(token_for(new_id, token, "rematch"))
-        mark = mark_of(terms, ("rematch",), hash_of(claim.token))
+        mark = mark_of(terms, ("rematch", entropy), hash_of(claim.token))
         if mark is None or not self._was_done(new_id, mark):
             guard_version(old, terms.version)
         if guard_playing(old).result is None:
             raise MatchNotOver("A rematch can be asked for when the match is over.")
-        self._changes.begin(*rematch_of(old, new_id, self.clock()))
-        seat = Seat(old.seats[place].name, hash_of(claim.token), place=place)
+        self._changes.begin(*rematch_of(old, new_id, self.clock(), new_seed()))
+        name = old.seats[place].name
+        seat = Seat(name, hash_of(claim.token), place=place, entropy=entropy or "")
 
         def take_seat(game: Game, _now: int) -> tuple[Game, tuple[Event, ...]]:
             if find_seat(game, claim.token) is not None:
                 return game, ()
-            return seated(game, seat, _new_seed())
+            return seated(game, seat)
 
         try:
             done = self._changes.make(new_id, take_seat, mark, claim)
@@ -217,11 +226,7 @@ class Tables:
         StaleVersion and IdempotencyKeyReused.
         """
         return self._change(
-            game_id,
-            token,
-            terms,
-            ("start",),
-            lambda game, seat, _: begun(hosted(game, seat), _new_seed()),
+            game_id, token, terms, ("start",), lambda game, seat, _: begun(hosted(game, seat))
         )
 
     def add_computers(
@@ -237,7 +242,7 @@ class Tables:
             token,
             terms,
             ("computers", levels),
-            lambda game, seat, _: with_computers(hosted(game, seat), levels, _new_seed()),
+            lambda game, seat, _: with_computers(hosted(game, seat), levels),
         )
 
     def remove(
@@ -282,6 +287,22 @@ class Tables:
         """
         return self._change(
             game_id, token, terms, ("return",), lambda game, seat, _: returned(game, seat)
+        )
+
+    def add_entropy(
+        self, game_id: str, token: str, entropy: str, terms: Terms = NO_TERMS
+    ) -> Outcome:
+        """Add to the chance of the next deal, of which the secret is committed to (table.7).
+
+        Takes the place of what the seat had added to that deal. Raises TableClosed, MatchOver,
+        NoNextDeal, StaleVersion and IdempotencyKeyReused.
+        """
+        return self._change(
+            game_id,
+            token,
+            terms,
+            ("entropy", entropy),
+            lambda game, seat, _: mixed(game, seat, entropy),
         )
 
     # ------------------------------------------------------------------------------------ playing
@@ -626,11 +647,6 @@ def _invitation(game: Game, token: str) -> str | None:
     """The code of the table, if the token is of its maker."""
     code = invitation_for(token)
     return code if same(game.invitation, hash_of_invitation(game.id, code)) else None
-
-
-def _new_seed() -> str:
-    """Where all chance of a match comes from: 256 random bits."""
-    return secrets.token_hex(32)
 
 
 def _milliseconds() -> int:

@@ -13,6 +13,7 @@ from msgspec import Meta, Struct
 from service.game import (
     Away,
     Closed,
+    EntropyAdded,
     Event,
     Game,
     Joined,
@@ -44,13 +45,16 @@ from service.rummy.rules import (
 )
 from service.rummy.view import (
     DealView,
+    Fairness,
     Instant,
     PublicEvent,
+    fairness_before,
     instant,
     moves_of,
     redact,
     view,
 )
+from service.seating import added_entropy
 
 GAME_ID = "^[a-z2-7]{16}$"
 
@@ -154,6 +158,13 @@ class GameView(Struct, frozen=True, kw_only=True):
     totals: Annotated[tuple[Count, ...], Meta(description="The points so far, by seat.")]
     last_deal: Annotated[DealResult | None, Meta(description="How the deal before ended.")]
     result: Annotated[MatchResult | None, Meta(description="Set once the match is over.")]
+    fairness: Annotated[
+        Fairness | None,
+        Meta(
+            description="What proves that the cards were not chosen; null: the game may not be "
+            "watched, or was made before there were commitments."
+        ),
+    ]
 
 
 class LogEntry(Struct, frozen=True):
@@ -164,7 +175,18 @@ class LogEntry(Struct, frozen=True):
     version: Annotated[Version, Meta(description="The version that the change made.")]
     at: Instant
     forced: Annotated[bool, Meta(description="Whether the clock did it, not the player.")]
-    event: Joined | Left | Removed | Closed | WentAway | Returned | Started | Rematch | PublicEvent
+    event: (
+        Joined
+        | Left
+        | Removed
+        | Closed
+        | WentAway
+        | Returned
+        | EntropyAdded
+        | Started
+        | Rematch
+        | PublicEvent
+    )
 
 
 class Changed(Struct, frozen=True):
@@ -395,6 +417,7 @@ def game_view(game: Game, seat: int | None, now: int, expires_at: int) -> GameVi
         totals=match.totals if match else (0,) * len(game.seats),
         last_deal=match.last_deal if match else None,
         result=match.result if match else None,
+        fairness=match.fairness if match else _fairness_before(game),
     )
 
 
@@ -527,6 +550,13 @@ def _option_view(option: Option, rule: str, by_players: tuple[DefaultFor, ...]) 
         rule=rule,
         defaults=by_players,
     )
+
+
+def _fairness_before(game: Game) -> Fairness | None:
+    """What is shown while the match is waited for."""
+    if game.status != "waiting" or not game.seed:
+        return None
+    return fairness_before(game.seed, game.id, added_entropy(game))
 
 
 def _turn_ends_at(game: Game) -> datetime | None:

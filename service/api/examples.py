@@ -25,7 +25,7 @@ CREATE: Examples = {
             "variant": "straight",
             "name": "Anna",
             "options": {"deals": 1},
-            "practice": {"seed": "145", "dealer": 1},
+            "practice": {"seed": "907278", "dealer": 1},
         },
     ),
     _SECOND: _example(
@@ -35,7 +35,7 @@ CREATE: Examples = {
             "name": "Anna",
             "options": {"jokers": 2},
             "autostart": False,
-            "practice": {"seed": "45", "dealer": 1},
+            "practice": {"seed": "30305", "dealer": 1},
         },
     ),
     _THIRD: _example(
@@ -80,6 +80,8 @@ LEAVE: Examples = {_THIRD: _example("Nothing has to be said", {})}
 RETURN: Examples = {_THIRD: _example("Nothing has to be said", {})}
 
 REMATCH: Examples = {_THIRD: _example("Nothing has to be said", {})}
+
+ENTROPY: Examples = {_THIRD: _example("Some coins, tossed by hand", {"entropy": "HTTHTHHT"})}
 
 CLOSE: Examples = {_THIRD: _example("Nothing has to be said", {})}
 

@@ -321,7 +321,7 @@ def join(wanted: dict[str, str], game_id: str) -> Response:
     The next free seat, clockwise. The answer holds the seat's token. If the table starts by
     itself, the last seat taken starts it. A private table takes its invitation code.
     """
-    return _seated(tables().join(game_id, wanted["name"], wanted["invitation"], terms()))
+    return _seated(tables().join(game_id, terms=terms(), **wanted))
 
 
 @games.route("/<game_id>/computers", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
@@ -423,7 +423,7 @@ def come_back(_: dict[str, object], game_id: str) -> Response:
 
 
 @games.route("/<game_id>/rematch", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
-@games.arguments(schemas.EmptyRequest(), required=False, examples=examples.REMATCH)
+@games.arguments(schemas.RematchRequest(), required=False, examples=examples.REMATCH)
 @games.response(201, "Seated", description=_SEAT, headers={**_ETAG, **_LOCATION, **_REPLAYED})
 @games.refuses(
     *_OF_TOKEN,
@@ -435,14 +435,35 @@ def come_back(_: dict[str, object], game_id: str) -> Response:
     http=_OF_BODY,
 )
 @games.doc(operationId="rematch", security=_SEATED)
-def rematch(_: dict[str, object], game_id: str) -> Response:
+def rematch(wanted: dict[str, str], game_id: str) -> Response:
     """Play again
 
     After the match: the caller's seat in the game that follows this one, with the same options and
     computer players, for the same people. They come by this same request, sit in the order of their
     old seats, and the match starts as it did here. Sent again it gives the same seat and token.
     """
-    return _seated(tables().rematch(game_id, needed_token(), terms()))
+    return _seated(tables().rematch(game_id, needed_token(), terms(), **wanted))
+
+
+@games.route("/<game_id>/entropy", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
+@games.arguments(schemas.EntropyRequest(), examples=examples.ENTROPY)
+@games.response(200, "Changed", description=_AFTER, headers={**_ETAG, **_REPLAYED})
+@games.refuses(
+    *_OF_TOKEN,
+    errors.TableClosed,
+    errors.MatchOver,
+    errors.NoNextDeal,
+    *_OF_CHANGE,
+    http=_OF_BODY,
+)
+@games.doc(operationId="addEntropy", security=_SEATED)
+def entropy(wanted: dict[str, str], game_id: str) -> Response:
+    """Add to the chance of the next deal
+
+    The service has fixed its own part before, and shown the commitment to it (`fairness.next`). So
+    neither side can choose the cards. What the seat had added to that deal is replaced.
+    """
+    return _changed(tables().add_entropy(game_id, needed_token(), wanted["entropy"], terms()))
 
 
 @games.route("/<game_id>/score", methods=["GET"], parameters=[_GAME])

@@ -130,9 +130,9 @@ def _refusal(error: RummyError) -> Response:
     status = status_of(type(error))
     problem = Problem(
         type=_urn(error.code),
-        title=error.title,
+        title=str(error.title),
         status=status,
-        detail=error.detail,
+        detail=str(error.detail),
         instance=request.path,
         code=error.code,
         rule=error.rule,

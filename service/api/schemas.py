@@ -24,6 +24,7 @@ from service.rummy.computer import LEVELS
 from service.rummy.model import Call, Discard, Draw, LayMeld, LayOff, Move, Play, Swap, Turn
 from service.rummy.notation import MOST_CHARACTERS
 from service.rummy.rules import OPTIONS, PRESETS, Option
+from service.text import Text
 
 MOST_CARDS = 30
 """More cards than any hand can have."""
@@ -299,6 +300,21 @@ class NewTableRequest(RequestSchema):
         return NewTable(**data)
 
 
+def _entropy(**presence: Any) -> fields.String:
+    return fields.String(
+        validate=validate.Regexp(
+            "^[!-~]{1,100}$",
+            error=Text("Must have 1 to 100 printable ASCII characters, without spaces."),
+        ),
+        metadata={
+            "description": "Anything that nobody else can foresee: the next deal's cards depend on "
+            "it too. Everybody sees it.",
+            "examples": ["27-coins-and-a-die"],
+        },
+        **presence,
+    )
+
+
 class JoinRequest(RequestSchema):
     """Who takes a seat."""
 
@@ -319,10 +335,23 @@ class JoinRequest(RequestSchema):
             "the dash."
         },
     )
+    entropy = _entropy(allow_none=True, load_default=None)
 
 
 class EmptyRequest(RequestSchema):
     """Nothing: the request needs no body."""
+
+
+class RematchRequest(RequestSchema):
+    """Who comes again."""
+
+    entropy = _entropy(allow_none=True, load_default=None)
+
+
+class EntropyRequest(RequestSchema):
+    """What a seat adds to the chance of the next deal."""
+
+    entropy = _entropy(required=True)
 
 
 class ComputersRequest(RequestSchema):

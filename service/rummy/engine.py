@@ -23,6 +23,7 @@ from service.errors import (
     NoCalls,
     NoJokerThere,
     NoLayoffs,
+    NoNextDeal,
     NoSuchMeld,
     NoSwaps,
     NothingToTurnOver,
@@ -44,6 +45,7 @@ from service.rummy.model import (
     Call,
     Called,
     CallWindow,
+    Committed,
     Deal,
     DealEnded,
     DealerDrawn,
@@ -65,13 +67,26 @@ from service.rummy.model import (
     Melded,
     Move,
     Play,
+    Proof,
+    Revealed,
     Swap,
     Swapped,
     TurnedOver,
     WentOut,
 )
 from service.rummy.rules import TURN_LIMIT, Rules
-from service.rummy.shuffle import lot, shuffled
+from service.rummy.shuffle import (
+    CARDS,
+    DEALER,
+    SHUFFLE,
+    committed,
+    key_of,
+    lot,
+    secret_of,
+    shuffled,
+    turnover_label,
+)
+from service.text import Text
 
 Change = tuple[Match, tuple[Event, ...]]
 """A match after a change, and the events that tell of the change."""
@@ -85,10 +100,14 @@ def new_match(
     seed: str,
     dealer: int | None = None,
     order: Sequence[Card] | None = None,
+    *,
+    game: str = "",
+    entropy: tuple[str, ...] = (),
 ) -> Change:
     """A match with its first deal dealt.
 
-    All chance comes from `seed`. For practice the first `dealer` and the `order` of the pack, the
+    All chance comes from `seed`, which is committed to by the id of the `game`, and from what the
+    seats have added, by seat. For practice the first `dealer` and the `order` of the pack, the
     first card to be dealt first, can be given; BadPractice if they do not fit the rules.
     """
     if dealer is not None and not 0 <= dealer < rules.players:
@@ -98,10 +117,13 @@ def new_match(
         )
     if order is not None:
         _check_order(order, rules)
-    first = lot(rules.players, seed, "dealer") if dealer is None else dealer
-    match = Match(rules=rules, seed=seed, totals=(0,) * rules.players)
+    by_lot = dealer is None
+    key = key_of(secret_of(seed, 1).seed, entropy)
+    first = lot(rules.players, key, DEALER) if dealer is None else dealer
+    totals = (0,) * rules.players
+    match = Match(rules=rules, seed=seed, totals=totals, game=game, entropy=entropy)
     match, dealt = _new_deal(match, number=1, dealer=first, order=order)
-    return match, (DealerDrawn(first), *dealt)
+    return match, (DealerDrawn(first, by_lot), *dealt)
 
 
 def apply(match: Match, seat: int, move: Move, now: int) -> Change:
@@ -163,18 +185,46 @@ def apply_turn(
     return match, events
 
 
-# --------------------------------------------------------------------------------- guards
-# Each raises or lets pass; legal.py asks the same ones.
-
-
 def abandon(match: Match) -> Change:
     """The match ended by everybody leaving: the deal is not counted, and nobody wins (table.5).
 
     Raises MatchOver.
     """
-    guard_running(match)
+    deal = guard_running(match)
     ending = MatchResult(reason="abandoned", winners=(), tie=False, totals=match.totals)
-    return replace(match, deal=None, result=ending), (MatchEnded(ending),)
+    proof = _proof(match, deal)
+    match = replace(match, deal=None, result=ending, revealed=proof)
+    return match, (*_shown(proof), MatchEnded(ending))
+
+
+def with_entropy(match: Match, seat: int, entropy: str) -> Match:
+    """The match with what that seat adds to the chance of its next deal (table.7).
+
+    It takes the place of what the seat had added to that deal before. Raises MatchOver, and
+    NoNextDeal in the last deal.
+    """
+    deal = guard_running(match)
+    if not _another_follows(match.rules, deal.number):
+        raise NoNextDeal(
+            Text("Deal {deal} is the last of the match; there is none to add entropy to."),
+            rule="table.7",
+            deal=deal.number,
+        )
+    added = list(match.entropy or ("",) * match.rules.players)
+    added[seat] = entropy
+    return replace(match, entropy=tuple(added))
+
+
+def next_deal(match: Match) -> int | None:
+    """The number of the deal after the one being played; None: none will follow."""
+    deal = match.deal
+    if deal is None or not _another_follows(match.rules, deal.number):
+        return None
+    return deal.number + 1
+
+
+# --------------------------------------------------------------------------------- guards
+# Each raises or lets pass; legal.py asks the same ones.
 
 
 def guard_running(match: Match) -> Deal:
@@ -528,7 +578,9 @@ def _turn_over(match: Match, deal: Deal) -> tuple[Deal, TurnedOver]:
     if rules.turnover_keeps_upcard:
         stock, pile = stock[:-1], stock[-1:]
     if rules.turnover_shuffles:
-        stock = shuffled(in_order(stock), match.seed, f"deal {deal.number} turnover {number}")
+        stock = shuffled(
+            in_order(stock), _key(match, deal.number, deal.entropy), turnover_label(number)
+        )
     if rules.turnover_new_upcard:
         stock, pile = stock[1:], stock[:1]
     deal = replace(deal, stock=stock, pile=pile, turnovers=number)
@@ -553,7 +605,7 @@ def _new_deal(
 ) -> Change:
     """Deal: a card at a time from the dealer's left, then the upcard if there is one."""
     rules = match.rules
-    cards = tuple(order or shuffled(pack(rules.decks, rules.jokers), match.seed, f"deal {number}"))
+    cards = tuple(order or _shuffled_pack(match, number))
     dealt = rules.players * rules.hand_size
     hands = tuple(
         in_order(cards[(seat - dealer - 1) % rules.players : dealt : rules.players])
@@ -562,9 +614,53 @@ def _new_deal(
     pile = cards[dealt : dealt + rules.upcard]
     stock = cards[dealt + rules.upcard :]
     turn = (dealer + 1) % rules.players
-    deal = Deal(number, dealer, hands, stock, pile, turn)
-    event = Dealt(number, dealer, hands, deal.upcard, len(stock))
-    return replace(match, deal=deal), (event,)
+    deal = Deal(
+        number,
+        dealer,
+        hands,
+        stock,
+        pile,
+        turn,
+        entropy=match.entropy,
+        shuffle=SHUFFLE,
+        laid_out=order is not None,
+    )
+    events: tuple[Event, ...] = (Dealt(number, dealer, hands, deal.upcard, len(stock)),)
+    if _another_follows(rules, number):
+        promise = committed(match.seed, match.game, number + 1)
+        events += (Committed(number + 1, SHUFFLE, promise),)
+    return replace(match, deal=deal, entropy=()), events
+
+
+def _another_follows(rules: Rules, number: int) -> bool:
+    """Whether a deal can follow the one with that number."""
+    return rules.deals is None or number < rules.deals
+
+
+def _shuffled_pack(match: Match, number: int) -> tuple[Card, ...]:
+    cards = pack(match.rules.decks, match.rules.jokers)
+    return shuffled(cards, _key(match, number, match.entropy), CARDS)
+
+
+def _key(match: Match, number: int, entropy: Sequence[str]) -> bytes:
+    """The key of the chance of that deal."""
+    return key_of(secret_of(match.seed, number).seed, entropy)
+
+
+def _proof(match: Match, deal: Deal) -> Proof | None:
+    """Where the chance of the deal came from; None: it was not committed to."""
+    if deal.shuffle is None:
+        return None
+    secret = secret_of(match.seed, deal.number)
+    return Proof(
+        deal=deal.number,
+        shuffle=deal.shuffle,
+        commitment=committed(match.seed, match.game, deal.number),
+        nonce=secret.nonce,
+        seed=secret.seed,
+        entropy=deal.entropy,
+        laid_out=deal.laid_out,
+    )
 
 
 def _check_order(order: Sequence[Card], rules: Rules) -> None:
@@ -611,7 +707,7 @@ def _go_out(match: Match, deal: Deal, how: WentOut) -> Change:
         totals=_added(match.totals, scores),
         turns=deal.turns,
     )
-    return _after_deal(match, result)
+    return _after_deal(match, deal, result)
 
 
 def _block(match: Match, deal: Deal, why: Blocked) -> Change:
@@ -627,19 +723,21 @@ def _block(match: Match, deal: Deal, why: Blocked) -> Change:
         totals=match.totals,
         turns=deal.turns,
     )
-    return _after_deal(match, result)
+    return _after_deal(match, deal, result)
 
 
-def _after_deal(match: Match, result: DealResult) -> Change:
+def _after_deal(match: Match, deal: Deal, result: DealResult) -> Change:
     """The next deal, or the end of the match (common.2, common.11)."""
     rules = match.rules
-    match = replace(match, totals=result.totals, last=result, deal=None)
-    played = rules.deals is not None and result.number >= rules.deals
+    proof = _proof(match, deal)
+    match = replace(match, totals=result.totals, last=result, deal=None, revealed=proof)
+    ended: tuple[Event, ...] = (DealEnded(result), *_shown(proof))
+    played = not _another_follows(rules, result.number)
     reached = rules.target is not None and max(result.totals) >= rules.target
     if not played and not reached:
         dealer = (result.dealer + 1) % rules.players
         match, dealt = _new_deal(match, number=result.number + 1, dealer=dealer)
-        return match, (DealEnded(result), *dealt)
+        return match, (*ended, *dealt)
     best = min(result.totals) if rules.scoring == "penalty" else max(result.totals)
     winners = tuple(seat for seat, total in enumerate(result.totals) if total == best)
     ending = MatchResult(
@@ -648,7 +746,11 @@ def _after_deal(match: Match, result: DealResult) -> Change:
         tie=len(winners) > 1,
         totals=result.totals,
     )
-    return replace(match, result=ending), (DealEnded(result), MatchEnded(ending))
+    return replace(match, result=ending), (*ended, MatchEnded(ending))
+
+
+def _shown(proof: Proof | None) -> tuple[Revealed, ...]:
+    return () if proof is None else (Revealed(proof),)
 
 
 def _counts(deal: Deal, rules: Rules) -> tuple[int, ...]:

@@ -10,10 +10,11 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from service.rummy.cards import Card
-from service.rummy.engine import callable_on, melds_are_over, melds_left
+from service.rummy.engine import callable_on, melds_are_over, melds_left, next_deal
 from service.rummy.legal import legal_moves
 from service.rummy.model import (
     Called,
+    Committed,
     Count,
     Deal,
     DealEnded,
@@ -32,11 +33,14 @@ from service.rummy.model import (
     MeldId,
     MeldKind,
     Move,
+    Proof,
+    Revealed,
     SeatNumber,
     Swapped,
     TurnedOver,
 )
 from service.rummy.rules import TURN_LIMIT, Rules
+from service.rummy.shuffle import SHUFFLE, committed
 
 Instant = Annotated[datetime, Meta(tz=True)]
 
@@ -108,6 +112,28 @@ class DealView(Struct, frozen=True, kw_only=True):
     call: Annotated[CallView | None, Meta(description="Set while the upcard can be called.")]
 
 
+class NextDeal(Struct, frozen=True):
+    """A deal to come: its secret is fixed, and the seats can add entropy to it (table.7)."""
+
+    deal: Annotated[Count, Meta(description="Which deal of the match, from 1.")]
+    commitment: Annotated[str, Meta(description="SHA-256 of the secret, in hex.")]
+    entropy: Annotated[
+        tuple[str, ...],
+        Meta(description="What each seat has added; empty: nothing. No items: nobody did."),
+    ]
+
+
+class Fairness(Struct, frozen=True):
+    """What proves that the cards were not chosen; docs/fairness.md says how to check it."""
+
+    shuffle: Annotated[str, Meta(description="The name of the shuffle.")]
+    commitment: Annotated[
+        str | None, Meta(description="Of the deal being played: SHA-256 of its secret, in hex.")
+    ]
+    next: Annotated[NextDeal | None, Meta(description="Null: no deal can follow.")]
+    revealed: Annotated[Proof | None, Meta(description="Of the last deal that ended.")]
+
+
 class MatchView(Struct, frozen=True, kw_only=True):
     """A match as one seat sees it; for a spectator without hand and moves."""
 
@@ -121,6 +147,7 @@ class MatchView(Struct, frozen=True, kw_only=True):
     totals: tuple[int, ...]
     last_deal: DealResult | None
     result: MatchResult | None
+    fairness: Fairness
 
 
 class Sight(Struct, frozen=True, kw_only=True):
@@ -153,6 +180,7 @@ class DealtTo(Struct, frozen=True, tag="dealt", tag_field="type"):
 
 PublicEvent = (
     DealerDrawn
+    | Committed
     | DealtTo
     | Drew
     | Declined
@@ -163,6 +191,7 @@ PublicEvent = (
     | Discarded
     | Called
     | DealEnded
+    | Revealed
     | MatchEnded
 )
 
@@ -185,7 +214,13 @@ def view(match: Match, seat: int | None, now: int, most_moves: int) -> MatchView
         totals=match.totals,
         last_deal=match.last,
         result=match.result,
+        fairness=_fairness(match),
     )
+
+
+def fairness_before(seed: str, game: str, entropy: tuple[str, ...]) -> Fairness:
+    """What is shown while the first deal is waited for; `entropy` is what each seat has added."""
+    return Fairness(SHUFFLE, None, NextDeal(1, committed(seed, game, 1), entropy), None)
 
 
 def sight(match: Match, seat: int, now: int, most_moves: int) -> Sight:
@@ -234,6 +269,7 @@ def redact(event: Event, seat: int | None) -> PublicEvent:
             return Drew(event.seat, event.source, event.card if seen else None)
         case (
             DealerDrawn()
+            | Committed()
             | Declined()
             | TurnedOver()
             | Melded()
@@ -242,6 +278,7 @@ def redact(event: Event, seat: int | None) -> PublicEvent:
             | Discarded()
             | Called()
             | DealEnded()
+            | Revealed()
             | MatchEnded()
         ):
             return event
@@ -252,9 +289,18 @@ def reveals(event: Event) -> bool:
     match event:
         case Drew():
             return event.source == "stock"
-        case Dealt() | TurnedOver() | DealEnded() | MatchEnded():
+        case Dealt() | TurnedOver() | DealEnded() | Revealed() | MatchEnded():
             return True
-        case DealerDrawn() | Declined() | Melded() | LaidOff() | Swapped() | Discarded() | Called():
+        case (
+            DealerDrawn()
+            | Committed()
+            | Declined()
+            | Melded()
+            | LaidOff()
+            | Swapped()
+            | Discarded()
+            | Called()
+        ):
             return False
 
 
@@ -282,6 +328,18 @@ def _deal_view(deal: Deal, rules: Rules, now: int) -> DealView:
         ),
         melds_left=0 if melds_are_over(deal, rules) else melds_left(deal, rules),
         call=_call_view(deal, rules, now),
+    )
+
+
+def _fairness(match: Match) -> Fairness:
+    deal, number = match.deal, next_deal(match)
+    return Fairness(
+        SHUFFLE,
+        committed(match.seed, match.game, deal.number) if deal and deal.shuffle else None,
+        NextDeal(number, committed(match.seed, match.game, number), match.entropy)
+        if number
+        else None,
+        match.revealed,
     )
 
 

@@ -66,6 +66,7 @@ REQUESTS = {
     "leaveGame": ("POST", "/{id}/leave", {}),
     "returnToGame": ("POST", "/{id}/return", {}),
     "rematch": ("POST", "/{id}/rematch", {}),
+    "addEntropy": ("POST", "/{id}/entropy", {"entropy": "HTTHTHHT"}),
     "queryGames": ("POST", "/query", {"tokens": [f"{'a' * 16}.{'A' * 43}"]}),
     "getScore": ("GET", "/{id}/score", None),
     "getEvents": ("GET", "/{id}/events", None),

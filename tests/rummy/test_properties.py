@@ -54,6 +54,7 @@ from service.rummy.model import (
     TurnedOver,
 )
 from service.rummy.rules import PRESETS, TURN_LIMIT, OptionValue, Rules, agree
+from service.rummy.shuffle import secret_of
 from service.rummy.view import DealtTo, PublicEvent, redact, view
 from tests.positions import deal_of
 from tests.rummy.chance import LATER, NOW, choose, random_rules
@@ -291,17 +292,23 @@ def check_record(match: Match, now: int) -> None:
 
 
 def check_hidden(match: Match, events: tuple[Event, ...], chance: Random, now: int) -> None:
-    """A view is the same whatever the reader cannot know; the seed is nowhere."""
+    """A view is the same whatever the reader cannot know; the seeds are nowhere."""
     deal = match.deal
+    secrets = [SEED]
+    if deal is not None:
+        of_deals = (secret_of(match.seed, deal.number + later) for later in (0, 1, 2))
+        secrets += [text for secret in of_deals for text in (secret.seed, secret.nonce)]
     for seat in (None, *range(match.rules.players)):
-        shown = msgspec.json.encode(view(match, seat, now, MOST_MOVES))
-        assert SEED.encode() not in shown
+        seen = view(match, seat, now, MOST_MOVES)
         told = [msgspec.json.encode(redact(event, seat)) for event in events]
-        assert not any(SEED.encode() in one for one in told)
+        for text in (msgspec.json.encode(seen), *told):
+            assert not any(secret.encode() in text for secret in secrets)
         if deal is not None:
             unseen = dealt_otherwise(match, deal, seat, chance)
-            other = msgspec.json.encode(view(unseen, seat, now, MOST_MOVES))
-            assert shown == other
+            other = view(unseen, seat, now, MOST_MOVES)
+            # That is made of the seed alone, which is another one now.
+            assert other.fairness != seen.fairness
+            assert replace(other, fairness=seen.fairness) == seen
             if match.rules.decks == 1 and not match.rules.jokers:
                 check_strings(match, deal, seat, now)
 
