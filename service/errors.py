@@ -119,14 +119,14 @@ class BadNotation(BadInput):
     """A text that is no deal in the service's notation; `line` says where, from 1."""
 
     code = "bad_notation"
-    title = "The text is not a deal in the notation"
+    title = Text("The text is not a deal in the notation")
 
 
 class BadReplay(BadInput):
     """A recorded deal that the engine cannot play like that; `move` is the first that fails."""
 
     code = "bad_replay"
-    title = "The deal cannot be played again like that"
+    title = Text("The deal cannot be played again like that")
 
 
 class BadTable(BadInput):
