@@ -79,15 +79,20 @@ def guard_options(record: DealRecord, rules: Rules) -> None:
             raise _differs(f"options.{name}", deal, table)
 
 
-def gone_to(match: Match, record: DealRecord) -> tuple[Match, tuple[Event, ...]]:
+def gone_to(match: Match, record: DealRecord, now: int) -> tuple[Match, tuple[Event, ...]]:
     """The match with its first deal, just dealt, gone on to the end of that record; and how.
 
-    Raises BadReplay.
+    A card that can be called there was discarded `now` (milliseconds). Raises BadReplay.
     """
     match, events = replace(match, totals=record.totals), tuple[Event, ...]()
     for position in positions(replace(record, rules=match.rules), match):
         match = position.match
         events += position.events
+    deal, seconds = match.deal, match.rules.call_seconds
+    if deal is not None and deal.window is not None:
+        closes = None if seconds is None else now + seconds * 1000
+        window = replace(deal.window, opened=now, closes=closes)
+        match = replace(match, deal=replace(deal, window=window))
     return match, events
 
 
