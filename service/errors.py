@@ -199,6 +199,11 @@ class NoSuchGame(NotFound):
     title = "There is no such game"
 
 
+class NoSuchDeal(NotFound):
+    code = "no_such_deal"
+    title = Text("There is no such deal")
+
+
 class NoSuchVariant(NotFound):
     code = "no_such_variant"
     title = "There is no such variant"
@@ -229,6 +234,16 @@ class TableClosed(Refused):
 class RematchStays(Refused):
     code = "rematch_stays"
     title = "A rematch stays open for its players"
+
+
+class DealNotOver(Refused):
+    code = "deal_not_over"
+    title = Text("The deal is still being played")
+
+
+class NoReplay(Refused):
+    code = "no_replay"
+    title = Text("There is no replay of that deal")
 
 
 class NoNextDeal(Refused):

@@ -233,10 +233,10 @@ class Store:
             entries, record = _answers(pipeline)
         return _game_of(record), _logged(entries)
 
-    def log_of_deal(self, game_id: str, number: int) -> tuple[Logged, ...] | None:
+    def log_of_deal(self, game_id: str, number: int) -> tuple[Logged, ...]:
         """The log from the beginning of that deal to the beginning of the next, or as far as it is.
 
-        None if no such deal is known to have begun.
+        Empty if no such deal is known to have begun.
         """
         with self._slot():
             first, following = cast(
@@ -244,7 +244,7 @@ class Store:
                 self._redis.hmget(_key(game_id, "begins"), [str(number), str(number + 1)]),
             )
         if first is None:
-            return None
+            return ()
         found: list[Logged] = []
         start, end = int(first), int(following) if following else 2**63
         while page := self.events(game_id, start - 1, min(end - start, _LOG_PAGE)):

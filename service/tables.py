@@ -21,7 +21,9 @@ from service.changes import (
     mark_of_claim,
 )
 from service.errors import (
+    DealNotOver,
     MatchNotOver,
+    NoSuchDeal,
     NoSuchGame,
     NotYourTurn,
     Refused,
@@ -31,6 +33,7 @@ from service.errors import (
 )
 from service.game import Event, Game, Logged, Rematch, Remembered, Seat, with_seat
 from service.new_table import NewTable, clean_name, empty_table, made, rematch_of
+from service.replay import deals_over
 from service.rummy import model
 from service.rummy.computer import Level
 from service.rummy.engine import apply, apply_turn
@@ -56,6 +59,7 @@ from service.seating import (
     with_computers,
 )
 from service.store import Mark, Store
+from service.text import Text
 from service.tokens import (
     game_id_for,
     game_id_of,
@@ -473,6 +477,33 @@ class Tables:
                     yield News(game, seat, (), last)
                     continue
                 bell.wait(self._until_next(game, HEARTBEAT_SECONDS - silent))
+
+    def log_of_deal(
+        self, game_id: str, token: str | None, number: int
+    ) -> tuple[Game, tuple[Logged, ...]]:
+        """The game, and the log of a deal of it that has ended; empty if it cannot be found.
+
+        Raises NotStarted, TableClosed, NoSuchDeal, DealNotOver, and as `look` does.
+        """
+        game, _ = self.look(game_id, token)
+        deal = guard_playing(game).deal
+        if deal is not None and number == deal.number:
+            raise DealNotOver(Text("Deal {deal} is still being played."), deal=number)
+        if not 1 <= number <= deals_over(game):
+            raise NoSuchDeal(Text("There is no deal {deal} in this match yet."), deal=number)
+        return game, self._store.log_of_deal(game_id, number)
+
+    def logs_of_deals(
+        self, game_id: str, token: str | None
+    ) -> tuple[Game, Iterator[tuple[Logged, ...]]]:
+        """The game, and the logs of all its deals that have ended, in order.
+
+        Raises NotStarted, TableClosed, and as `look` does.
+        """
+        game, _ = self.look(game_id, token)
+        guard_playing(game)
+        numbers = range(1, deals_over(game) + 1)
+        return game, (self._store.log_of_deal(game_id, number) for number in numbers)
 
     def results(self, game_id: str, after: int, limit: int) -> tuple[DealResult, ...]:
         """Up to `limit` results of finished deals after the one numbered `after`, in order."""

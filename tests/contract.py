@@ -17,7 +17,7 @@ from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 
 PROBLEM = "application/problem+json"
-PAGES = re.compile(r"/|/docs(/.*)?|/openapi\.json")
+PAGES = re.compile(r"/|/docs(/.*)?|/openapi\.json|/replay\.schema\.json")
 """What the service answers besides the operations of the contract."""
 
 _DOCUMENT = "urn:contract"

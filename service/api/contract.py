@@ -11,6 +11,7 @@ from flask import Flask
 
 import service
 from service.api import docs, games, http, operations, problems, schemas, variants
+from service.replay import DealReplay, MatchReplay
 from service.rummy.cards import Card
 from service.rummy.rules import OPTIONS, Rules
 from service.tables import Tables
@@ -149,7 +150,7 @@ def register(app: Flask, tables: Tables) -> None:
     ):
         api.register_blueprint(blueprint)
     problems.register(app)
-    docs.register(app, contract(app))
+    docs.register(app, contract(app), replay_schema())
     app.after_request(http.harden)
 
 
@@ -170,6 +171,19 @@ def contract(app: Flask) -> dict[str, Any]:
             operation["responses"] = dict(sorted(operation["responses"].items()))
             path[method] = _in_order(operation, _OPERATION_ORDER)
     return _in_order(document, _DOCUMENT_ORDER)
+
+
+def replay_schema() -> Schema:
+    """The JSON schema of replays by itself, for whoever reads them from a file."""
+    references, definitions = msgspec.json.schema_components(
+        (MatchReplay, DealReplay), ref_template="#/$defs/{name}"
+    )
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A replay of rummy: a match, or one deal",
+        "oneOf": list(references),
+        "$defs": _exact(definitions),
+    }
 
 
 def _in_order(node: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:

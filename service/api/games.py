@@ -13,16 +13,19 @@ from service.api.http import (
     known_tags,
     last_event_id,
     needed_token,
+    plain,
     refuse_unread_query,
     tables,
     terms,
     token,
     wants_stream,
+    wants_text,
 )
 from service.api.stream import streamed
 from service.changes import SHORTEST_CLAIM_KEY
 from service.game import Game
 from service.new_table import NewTable
+from service.replay import DealReplay, MatchReplay, deal_replay, match_replay
 from service.rummy.computer import Level
 from service.rummy.model import Move, Turn
 from service.tables import Outcome, SeatTaken
@@ -43,6 +46,7 @@ from service.views import (
     log_entries,
     move_list,
     own_games,
+    rules_of,
     score_view,
     table_view,
 )
@@ -111,6 +115,20 @@ _REPLAYED = {
         "description": "There if this repeats an earlier request, which was carried out then.",
     }
 }
+_DEAL = {
+    "in": "path",
+    "name": "number",
+    "required": True,
+    "schema": {"type": "integer", "minimum": 1},
+    "description": "Which deal of the match, from 1.",
+}
+_OR_NOTATION = {
+    200: {
+        "content": {
+            "text/plain": {"schema": {"type": "string", "description": "The deal in the notation."}}
+        }
+    }
+}
 _OR_STREAM = {
     200: {
         "content": {
@@ -170,6 +188,7 @@ _OF_GAME = (
     errors.UnreadableRecord,
 )
 _OF_LOOK = (errors.BadToken, errors.NotYourSeat, errors.NoSpectators, *_OF_GAME)
+_OF_REPLAY = (*_OF_LOOK, errors.NotStarted, errors.TableClosed, errors.NoReplay)
 _OF_KEY = (errors.BadIdempotencyKey, errors.IdempotencyKeyReused)
 _OF_CHANGE = (*_OF_GAME, *_OF_KEY, errors.StaleVersion, errors.BadVersion, errors.TooBusy)
 _OF_SEATING = (errors.AlreadyStarted, errors.TableClosed, *_OF_CHANGE)
@@ -480,6 +499,36 @@ def score(wish: schemas.PageWish, game_id: str) -> Response:
     return answer(score_view(game, results, wish.limit))
 
 
+@games.route("/<game_id>/deals/<int:number>", methods=["GET"], parameters=[_GAME, _DEAL])
+@games.response(200, "DealReplay", description="The deal.")
+@games.refuses(*_OF_REPLAY, errors.NoSuchDeal, errors.DealNotOver)
+@games.doc(operationId="getDeal", security=_ANYBODY, responses=_OR_NOTATION)
+def deal(game_id: str, number: int) -> Response:
+    """Replay a deal
+
+    When it has ended: its cards, every move with its time, how things stood after each with all
+    hands open, the count, and the proof that its chance was fair. With `Accept: text/plain`: the
+    deal in the notation, a line for each turn.
+    """
+    game, logged = tables().log_of_deal(game_id, token(), number)
+    replayed = deal_replay(game, rules_of(game), number, logged)
+    return plain(replayed.notation) if wants_text() else answer(replayed)
+
+
+@games.route("/<game_id>/replay", methods=["GET"], parameters=[_GAME])
+@games.response(200, "MatchReplay", description="The match.")
+@games.refuses(*_OF_REPLAY)
+@games.doc(operationId="getReplay", security=_ANYBODY)
+def replay(game_id: str) -> Response:
+    """Replay the match
+
+    All deals that have ended, in one document: what `rummy replay` tells and `rummy verify` checks.
+    Its schema stands by itself at `/replay.schema.json`.
+    """
+    game, logs = tables().logs_of_deals(game_id, token())
+    return answer(match_replay(game, rules_of(game), logs))
+
+
 @games.route("/<game_id>/events", methods=["GET"], parameters=[_GAME, _LAST_EVENT_ID])
 @games.arguments(schemas.EventsQuery(), location="query")
 @games.response(200, "EventList", description="A page of the log, or the log as it grows.")
@@ -722,5 +771,7 @@ ANSWERS = (
     EventList,
     MoveList,
     Score,
+    DealReplay,
+    MatchReplay,
 )
 """The structures that these endpoints answer with, for the contract."""

@@ -304,6 +304,13 @@ def reveals(event: Event) -> bool:
             return False
 
 
+def melds_of(deal: Deal) -> tuple[MeldView, ...]:
+    """The melds on the table."""
+    return tuple(
+        MeldView(meld.id, meld.owner, meld.kind, meld.cards, meld.faces) for meld in deal.melds
+    )
+
+
 def instant(milliseconds: int) -> datetime:
     """A time of the state as a time to show."""
     return _EPOCH + timedelta(milliseconds=milliseconds)
@@ -323,9 +330,7 @@ def _deal_view(deal: Deal, rules: Rules, now: int) -> DealView:
         turnovers=deal.turnovers,
         turnovers_left=None if rules.turnovers is None else rules.turnovers - deal.turnovers,
         hand_sizes=tuple(map(len, deal.hands)),
-        melds=tuple(
-            MeldView(meld.id, meld.owner, meld.kind, meld.cards, meld.faces) for meld in deal.melds
-        ),
+        melds=melds_of(deal),
         melds_left=0 if melds_are_over(deal, rules) else melds_left(deal, rules),
         call=_call_view(deal, rules, now),
     )

@@ -26,6 +26,9 @@ class Ledger:
         self.names: list[str] = []
         self.away: set[int] = set()
         self.rematch: str | None = None
+        self.commitments: dict[int, str] = {}
+        self.entropy: dict[int, str] = {}
+        self.revealed: list[dict] = []
 
     def enter(self, entries: list[dict]) -> None:
         """Write down what comes next in the log. There are no gaps and nothing comes twice."""
@@ -93,6 +96,20 @@ class Ledger:
     def _started(self, event: dict) -> None:
         assert event["players"] == len(self.names)
         self.totals = [0] * event["players"]
+
+    def _committed(self, event: dict) -> None:
+        assert event["deal"] == len(self.commitments) + 1
+        self.commitments[event["deal"]] = event["commitment"]
+
+    def _entropy_added(self, event: dict) -> None:
+        assert len(self.commitments) == len(self.dealers) + 1, "it is for a deal committed to"
+        self.entropy[event["seat"]] = event["entropy"]
+
+    def _revealed(self, event: dict) -> None:
+        proof = event["proof"]
+        assert proof["deal"] == len(self.dealers)
+        assert proof["commitment"] == self.commitments[proof["deal"]]
+        self.revealed.append(proof)
 
     def _dealer_drawn(self, event: dict) -> None:
         self.first_dealer = event["seat"]

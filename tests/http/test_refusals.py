@@ -27,7 +27,7 @@ CANNOT_BE_REACHED = {
     "bad_card": "a card that is none is an invalid_request, which names its field",
     "too_busy": "32 lost races in a row: no test can count on losing them",
 }
-ELSEWHERE = {"store_unavailable": "test_outage.py"}
+ELSEWHERE = {"store_unavailable": "test_outage.py", "no_replay": "test_replays.py"}
 
 
 def test_each_leaf_of_the_tree_of_errors_is_refused_here_or_it_is_said_why_not():
@@ -397,6 +397,20 @@ REQUESTS: list[tuple[str, int, str, Callable[[House], Table], Ask]] = [
      lambda table: table.players[GUEST].post("entropy", {"entropy": "heads"})),
     ("entropy after the end", 409, "match_over", over,
      lambda table: table.players[GUEST].post("entropy", {"entropy": "heads"})),
+    ("the deal that is being played", 409, "deal_not_over", playing,
+     lambda table: table.players[GUEST].get("deals/1")),
+    ("a deal that has not begun", 404, "no_such_deal", playing,
+     lambda table: table.players[GUEST].get("deals/2")),
+    ("a deal before the start", 409, "not_started", waiting,
+     lambda table: table.players[GUEST].get("deals/1")),
+    ("a replay before the start", 409, "not_started", waiting,
+     lambda table: table.stranger.get("replay")),
+    ("a replay of a closed table", 409, "table_closed", shut,
+     lambda table: table.stranger.get("replay")),
+    ("a replay of a match without spectators", 403, "no_spectators", unwatched,
+     lambda table: table.stranger.get("replay")),
+    ("a deal of a match without spectators", 403, "no_spectators", unwatched,
+     lambda table: table.stranger.get("deals/1")),
     ("returning before the start", 409, "not_started", waiting,
      lambda table: table.players[GUEST].post("return")),
     ("leaving after the end", 409, "match_over", over,
