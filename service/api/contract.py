@@ -14,6 +14,7 @@ from service.api import docs, games, http, operations, problems, schemas, varian
 from service.rummy.cards import Card
 from service.rummy.rules import OPTIONS, Rules
 from service.tables import Tables
+from service.text import Text
 from service.views import GameId
 
 Schema = dict[str, Any]
@@ -185,11 +186,18 @@ def _answer_schemas() -> dict[str, Schema]:
         problems.Problem,
     )
     _, components = msgspec.json.schema_components(
-        answers, ref_template="#/components/schemas/{name}"
+        answers, schema_hook=_text_schema, ref_template="#/components/schemas/{name}"
     )
     rules = components[Rules.__name__]["properties"]
     rules |= {name: schemas.option_schema(option) for name, option in OPTIONS.items()}
     return components
+
+
+def _text_schema(kind: type[Any]) -> Schema:
+    """The schema of a Text, which is a string in the language of the answer."""
+    if issubclass(kind, Text):
+        return {"type": "string"}
+    raise NotImplementedError(f"{kind} has no schema")
 
 
 def _exact(node: Any) -> Any:
