@@ -264,7 +264,11 @@ def guard_upcard(deal: Deal) -> Card:
 def guard_may_meld(deal: Deal, rules: Rules) -> None:
     """A new meld may be laid at this point of the turn."""
     if melds_left(deal, rules) == 0:
-        raise MeldLimit(Text("One new meld a turn."), rule=rules.clause("melds_per_turn"), limit=1)
+        raise MeldLimit(
+            Text("You have laid a new meld this turn; the limit is {limit}."),
+            rule=rules.clause("melds_per_turn"),
+            limit=1,
+        )
     if melds_are_over(deal, rules):
         raise MeldsFirst(
             Text("You have laid off this turn; new melds come before layoffs."),
@@ -349,7 +353,9 @@ def guard_may_call(deal: Deal, rules: Rules, seat: int, now: int) -> CallWindow:
             rule="call-rummy.5",
         )
     if window.seat == seat:
-        raise OwnDiscard(Text("You discarded that card yourself."), rule="call-rummy.5")
+        raise OwnDiscard(
+            Text("You discarded {card} yourself."), rule="call-rummy.5", card=deal.upcard
+        )
     return window
 
 

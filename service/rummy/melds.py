@@ -55,7 +55,7 @@ def form(cards: Sequence[Card], named: Sequence[Card], rules: Rules) -> Form:
         )
     if not natural:
         raise NotAMeld(
-            Text("At least one card of a meld is not a joker."),
+            Text("{cards}: at least one card of a meld is not a joker."),
             rule="jokers.1",
             cards=tuple(cards),
         )
