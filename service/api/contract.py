@@ -10,7 +10,7 @@ from apispec.ext.marshmallow import MarshmallowPlugin
 from flask import Flask
 
 import service
-from service.api import docs, games, http, operations, problems, schemas, variants
+from service.api import docs, games, http, language, operations, problems, schemas, variants
 from service.rummy.cards import Card
 from service.rummy.rules import OPTIONS, Rules
 from service.tables import Tables
@@ -68,6 +68,11 @@ A refusal is `application/problem+json`, changes nothing, and has a stable `code
 `detail` for people and, where the rules stand in the way, their clause as `rule`. Each operation
 lists its codes by status. 503 can be tried again after the seconds in `Retry-After`. Fields of
 bodies and, under `/v1`, query parameters that are not documented are refused, not ignored.
+
+## Languages
+What people read is in English, Swedish or Danish, by the request's `Accept-Language`: `sv-FI`
+is answered in Swedish, and what is not spoken here is passed over. `Content-Language` says which
+it is. What programs read (codes, parameters, cards, the names of options) is the same in all.
 """
 
 _NAMED: dict[str, Schema] = {
@@ -138,6 +143,7 @@ def register(app: Flask, tables: Tables) -> None:
             "description": "The token of a seat, from making a table or joining one.",
         },
     )
+    api.spec.components.header("ContentLanguage", language.HEADER)
     for name, schema in _answer_schemas().items():
         api.spec.components.schema(name, schema)
     for request in schemas.PLAYS.values():

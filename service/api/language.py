@@ -10,6 +10,13 @@ from flask import Response, request
 LANGUAGES = ("en", "sv", "da")
 """What the service speaks, the usual one first; the sentences themselves are in that."""
 
+HEADER = {
+    "description": "The language of what people read in the answer, by Accept-Language.",
+    "required": True,
+    "schema": {"type": "string", "enum": list(LANGUAGES)},
+}
+"""The header Content-Language, for the contract."""
+
 _CATALOGUES = Path(__file__).parent.parent / "locale"
 _SUBTAG = re.compile("[-_]")
 

@@ -61,7 +61,10 @@ _HEADERS = {
         }
     },
 }
-"""The headers that come with a refusal, for the contract."""
+"""The headers that come with a refusal of that status, for the contract."""
+
+_LANGUAGE = {"Content-Language": {"$ref": "#/components/headers/ContentLanguage"}}
+"""The header of every refusal."""
 
 _log = logging.getLogger(__name__)
 
@@ -76,7 +79,7 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
             extra_json_schema={"pattern": "^urn:rummy:problem:[a-z0-9_]+$"},
         ),
     ]
-    title: Annotated[str, Meta(description="What the code means.")]
+    title: Annotated[str, Meta(description="What the code means, in a language of the caller's.")]
     status: Annotated[
         int,
         Meta(
@@ -84,7 +87,9 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
             extra_json_schema={"minimum": 400, "maximum": 599},
         ),
     ]
-    detail: Annotated[str, Meta(description="What is wrong with this very request.")]
+    detail: Annotated[
+        str, Meta(description="What is wrong with this very request, in that language.")
+    ]
     instance: Annotated[str, Meta(description="The path of the request.")]
     code: Annotated[
         str,
@@ -219,9 +224,9 @@ def _urn(code: str) -> str:
 
 def _response(status: int, titles: dict[str, str]) -> dict[str, Any]:
     """The response of a status; `x-codes` are its codes once more, for programs."""
-    response = {
+    return {
         "description": "\n".join(f"* `{code}`: {title}" for code, title in titles.items()),
+        "headers": _LANGUAGE | _HEADERS.get(status, {}),
         "content": {MIMETYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
         "x-codes": list(titles),
     }
-    return response | ({"headers": _HEADERS[status]} if status in _HEADERS else {})
