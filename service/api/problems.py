@@ -1,17 +1,18 @@
 """Errors as answers: every refusal is RFC 9457 problem+json; the statuses stand in one table."""
 
 import logging
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 from urllib.parse import quote
 
 import msgspec
 from flask import Flask, Response, request
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 from werkzeug.exceptions import HTTPException
 
 from service import errors
 from service.catalogue import CATALOGUE
 from service.errors import FieldProblem, OptionProblem, Param, RummyError
+from service.rummy.model import Move
 
 MIMETYPE = "application/problem+json"
 
@@ -98,6 +99,13 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     params: Annotated[
         dict[str, Param], Meta(description="The values that `detail` speaks of.")
     ] = {}
+    instead: Annotated[
+        tuple[Move, ...],
+        Meta(
+            description="With a refused move: up to three legal moves near to it, the nearest "
+            "first, as bodies for POST /v1/games/{game_id}/{move}. None where there is none."
+        ),
+    ] = field(name="try", default=())
     fields: Annotated[
         tuple[FieldProblem, ...], Meta(description="With `invalid_request`: every field at fault.")
     ] = ()
@@ -154,6 +162,7 @@ def _refusal(error: RummyError) -> Response:
         code=error.code,
         rule=error.rule,
         params=dict(error.params),
+        instead=cast(tuple[Move, ...], error.instead) if isinstance(error, errors.Refused) else (),
         fields=error.fields if isinstance(error, errors.InvalidRequest) else (),
         options=error.problems if isinstance(error, errors.OptionsRefused) else (),
     )
