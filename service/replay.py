@@ -26,8 +26,16 @@ from service.rummy.model import (
     SeatNumber,
     TurnedOver,
 )
-from service.rummy.notation import spelt, written
-from service.rummy.record import DealRecord, Position, Recorded, positions, recorded, with_turnovers
+from service.rummy.notation import read, spelt, written
+from service.rummy.record import (
+    DealRecord,
+    Position,
+    Recorded,
+    Shuffle,
+    positions,
+    recorded,
+    with_turnovers,
+)
 from service.rummy.rules import Rules
 from service.rummy.shuffle import (
     CARDS,
@@ -235,10 +243,21 @@ def _record(
         moves=recorded(events),
     )
     if rules.turnover_shuffles and any(isinstance(event, TurnedOver) for event in events):
-        return with_turnovers(
-            record, lambda number, turned: shuffled(turned, key, turnover_label(number))
-        )
+        practice = game.practice if proof.laid_out else None
+        before = read(practice.deal).turnovers if practice and practice.deal else ()
+        return with_turnovers(record, _orders(key, before))
     return record
+
+
+def _orders(key: bytes, before: Sequence[tuple[Card, ...]] = ()) -> Shuffle:
+    """The orders of shuffled turnovers: those of `before` practice began, then by the key."""
+
+    def order(number: int, cards: tuple[Card, ...]) -> tuple[Card, ...]:
+        if number <= len(before):
+            return before[number - 1]
+        return shuffled(cards, key, turnover_label(number))
+
+    return order
 
 
 def _moves(logged: Sequence[Logged]) -> Iterator[ReplayMove]:
@@ -370,6 +389,8 @@ def _check_follows(deal: ReplayDeal, before: ReplayDeal | None) -> None:
             dealer=deal.dealer,
         )
     result = before.result if before else None
+    if before is None and deal.proof.laid_out:
+        return  # practice can go on with a deal of another match
     if deal.totals != (result.totals if result else (0,) * players):
         raise BadReplay(Text("`totals` are not those after the deal before."))
 
@@ -409,17 +430,16 @@ def _checked_shuffle(document: Document, deal: ReplayDeal) -> Iterator[Text]:
 def _checked_play(document: Document, deal: ReplayDeal, last: Position) -> Iterator[Text]:
     """What the secret decides later, and the end, which the engine came to as the `last`."""
     key = key_of(deal.proof.seed, deal.proof.entropy)
-    record = record_of(document.options, deal)
-    orders = with_turnovers(
-        record, lambda number, cards: shuffled(cards, key, turnover_label(number))
-    ).turnovers
+    # Practice can have gone on with a deal whose reshuffles came from another secret.
+    given = deal.turnovers if deal.proof.laid_out else ()
+    orders = with_turnovers(record_of(document.options, deal), _orders(key, given)).turnovers
     for number, (order, wanted) in enumerate(zip(deal.turnovers, orders, strict=True), 1):
         if order != wanted:
             raise BadReplay(
                 Text("turnover {number} is not in the order that the secret gives."),
                 number=number,
             )
-    if orders:
+    if orders and not given:
         yield Text("Each reshuffle is as the secret gives it: {count}").format(count=len(orders))
     yield Text("Every move was legal, and gave the cards that it says: {count}").format(
         count=len(deal.moves)

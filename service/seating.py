@@ -10,7 +10,9 @@ from msgspec.structs import replace
 
 from service.errors import (
     AlreadyStarted,
+    BadNotation,
     BadPractice,
+    BadReplay,
     InvitationNeeded,
     MatchOver,
     NoSpectators,
@@ -43,9 +45,11 @@ from service.game import (
 from service.rummy.computer import Level
 from service.rummy.engine import new_match, with_entropy
 from service.rummy.model import Match
+from service.rummy.notation import read
 from service.rummy.rules import agree, clause
 from service.text import Text
 from service.tokens import game_id_of, hash_of, same
+from service.what_if import gone_to, guard_seats
 
 Change = tuple[Game, tuple[Event, ...]]
 """A game after a change, and the events that tell of the change."""
@@ -213,6 +217,9 @@ def begun(game: Game) -> Change:
         )
     practice = game.practice
     try:
+        record = read(practice.deal) if practice and practice.deal else None
+        if record is not None:
+            guard_seats(record, game.variant, players)
         rules = agree(game.variant, players, game.chosen)
         match, dealt = new_match(
             rules,
@@ -222,7 +229,10 @@ def begun(game: Game) -> Change:
             game=game.id,
             entropy=added_entropy(game),
         )
-    except (OptionsRefused, BadPractice) as error:
+        if record is not None:
+            match, played = gone_to(match, record)
+            dealt += played
+    except (OptionsRefused, BadPractice, BadNotation, BadReplay) as error:
         raise OptionsDoNotFit(
             Text("With {players} players this table cannot be played: {reason}").format(
                 players=players, reason=error.detail
@@ -231,7 +241,10 @@ def begun(game: Game) -> Change:
             players=players,
         ) from error
     seats = tuple(replace(seat, entropy="") for seat in game.seats)
-    return replace(game, match=match, seats=seats, size=players), (Started(players), *dealt)
+    return replace(game, match=match, seats=seats, size=players), (
+        Started(players, match.totals),
+        *dealt,
+    )
 
 
 def added_entropy(game: Game) -> tuple[str, ...]:

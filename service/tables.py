@@ -134,8 +134,8 @@ class Tables:
     def create(self, wanted: NewTable, terms: Terms = NO_TERMS) -> SeatTaken:
         """Make a table; its maker has the first seat and is the host.
 
-        Raises OptionsRefused, BadPractice, BadTable, BadText, NoSuchVariant, BadIdempotencyKey and
-        IdempotencyKeyReused.
+        Raises OptionsRefused, BadPractice, BadNotation, BadReplay, BadTable, BadText,
+        NoSuchVariant, BadIdempotencyKey and IdempotencyKeyReused.
         """
         mark = mark_of_claim(terms, "create", wanted)
         name = clean_name(wanted.name)

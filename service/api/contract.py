@@ -70,7 +70,8 @@ A refusal is `application/problem+json`, changes nothing, and has a stable `code
 address of the page that explains the code, with all that its `params` can hold. With a refused move
 `try` lists up to three legal ones near to it, the nearest first, as bodies that are ready to send.
 Each operation lists its codes by status. 503 can be tried again after the seconds in `Retry-After`.
-Fields of bodies and, under `/v1`, query parameters that are not documented are refused, not ignored.
+Fields of bodies and, under `/v1`, query parameters that are not documented are refused, never
+ignored.
 
 ## Languages
 What people read is in English, Swedish or Danish, by the request's `Accept-Language`: `sv-FI`

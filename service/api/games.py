@@ -240,6 +240,8 @@ _OF_DISCARD = (*_OF_PLAY, errors.UpcardReturned)
     errors.InvalidRequest,
     errors.OptionsRefused,
     errors.BadPractice,
+    errors.BadNotation,
+    errors.BadReplay,
     errors.BadTable,
     errors.BadText,
     *_OF_KEY,

@@ -24,6 +24,7 @@ from service.new_table import MOST_NAME_CHARACTERS, NewTable, PracticeWish
 from service.rummy.cards import Card, parse_card
 from service.rummy.computer import LEVELS
 from service.rummy.model import Call, Discard, Draw, LayMeld, LayOff, Move, Play, Swap, Turn
+from service.rummy.notation import MOST_CHARACTERS
 from service.rummy.rules import OPTIONS, PRESETS, Option
 from service.text import Text
 
@@ -240,7 +241,10 @@ def _level() -> StringField:
 
 
 class PracticeRequest(RequestSchema):
-    """Cards known beforehand: a seed, or the order of the first deal, or both."""
+    """Cards known beforehand: a seed, or the order of the first deal, or both.
+
+    Or a deal to go on with, and a seed for what comes later.
+    """
 
     seed = StringField(
         validate=_characters(1, _MOST_TEXT),
@@ -260,6 +264,29 @@ class PracticeRequest(RequestSchema):
         0,
         _MOST_SEATS - 1,
         metadata={"description": "The seat that deals first; left out, it is drawn by lot."},
+    )
+    deal = fields.String(
+        validate=validate.Length(1, MOST_CHARACTERS),
+        metadata={
+            "description": (
+                "A deal in the text notation (docs/notation.md) that the match begins with, and "
+                "goes on from some point of it. `variant` and `seats` must be those of the deal, "
+                "and so must each of the `options` that is named, but for how the match ends and "
+                "what is about the table only; what is not named is as in the deal. `order` and "
+                "`dealer` cannot be given with it."
+            )
+        },
+    )
+    moves = Number(
+        0,
+        MOST_CHARACTERS,
+        metadata={
+            "description": (
+                "After so many moves of `deal` the players of this table go on: each take, stock, "
+                "meld, lay, swap, drop and call is one. Left out: after all of them. The deal must "
+                "not be over by then."
+            )
+        },
     )
 
     @post_load

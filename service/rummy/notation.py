@@ -24,7 +24,7 @@ MOST_CHARACTERS = 60_000
 EDITION = "1"
 """The edition of this notation, which every text begins with."""
 
-_MOST_IN_LINE = 88
+_MOST_IN_LINE = 87
 """Room for half a deck, and how it begins and ends."""
 _MOST_DIGITS = 9
 _MOST_IN_WORD = 40

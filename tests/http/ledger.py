@@ -95,7 +95,8 @@ class Ledger:
 
     def _started(self, event: dict) -> None:
         assert event["players"] == len(self.names)
-        self.totals = [0] * event["players"]
+        self.totals = event["totals"]
+        assert len(self.totals) == event["players"]
 
     def _committed(self, event: dict) -> None:
         assert event["deal"] == len(self.commitments) + 1
@@ -113,6 +114,12 @@ class Ledger:
 
     def _dealer_drawn(self, event: dict) -> None:
         self.first_dealer = event["seat"]
+
+    def _committed(self, _event: dict) -> None:
+        """Nothing that shows at the table."""
+
+    _revealed = _committed
+    _entropy_added = _committed
 
     def _dealt(self, event: dict) -> None:
         players = len(self.names)

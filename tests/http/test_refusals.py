@@ -385,6 +385,16 @@ def of_a_later_service(house: House) -> Table:
     return table
 
 
+NOT_A_PACK = """\
+[Rummy "1"]
+[Variant "straight"]
+[Players "2"]
+[Options "deals=1"]
+[Dealer "0"]
+[Cards "AS"]
+"""
+
+
 def new(table: Table, **body: object) -> TestResponse:
     return table.house.new_table(body.pop("variant", "straight"), **body)
 
@@ -579,6 +589,10 @@ REQUESTS: list[tuple[str, int, str, Callable[[House], Table], Ask]] = [
      lambda table: new(table, options={"deals": 1}, practice={})),
     ("a dealer who does not sit there", 422, "bad_practice", playing,
      lambda table: new(table, options={"deals": 1}, practice={"seed": "tea", "dealer": 5})),
+    ("a text that is no deal", 422, "bad_notation", playing,
+     lambda table: new(table, practice={"deal": "[Rummy]"})),
+    ("a deal that cannot be played", 422, "bad_replay", playing,
+     lambda table: new(table, practice={"deal": NOT_A_PACK})),
     ("a pack that is none", 422, "bad_practice", playing,
      lambda table: new(table, options={"deals": 1}, practice={"order": ["AS"] * 52})),
     ("a record of a later version of the service", 503, "unreadable_record", of_a_later_service,
