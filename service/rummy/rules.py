@@ -172,14 +172,32 @@ def deviations(rules: Rules) -> tuple[Deviation, ...]:
 
     How the match ends is a choice that every table makes, so it is no deviation.
     """
-    preset = preset_of(rules.variant)
-    usual = _effective(preset, rules.players, {"decks": rules.decks, "aces": rules.aces})
-    usual |= {"decks": preset.decks[rules.players][0], "aces": preset.values["aces"]}
+    usual = usual_values(rules)
     return tuple(
-        Deviation(option, usual[option], getattr(rules, option), clause(preset.id, option))
+        Deviation(option, usual[option], getattr(rules, option), clause(rules.variant, option))
         for option in OPTIONS
         if option not in _MATCH_END and getattr(rules, option) != usual[option]
     )
+
+
+def usual_values(rules: Rules) -> dict[str, OptionValue]:
+    """The preset's own value of every option, for as many players, decks and as high aces."""
+    preset = preset_of(rules.variant)
+    usual = _effective(preset, rules.players, {"decks": rules.decks, "aces": rules.aces})
+    return usual | {"decks": preset.decks[rules.players][0], "aces": preset.values["aces"]}
+
+
+def usual_rules(variant: str, players: int) -> Rules:
+    """The preset as it is; how the match ends is left open where each table has to choose.
+
+    Raises NoSuchVariant, and OptionsRefused where it is not for so many players.
+    """
+    preset = preset_of(variant)
+    problems = tuple(_value_problems(preset, players, {}))
+    if problems:
+        raise OptionsRefused(problems)
+    values = defaults(preset, players)
+    return convert({"variant": variant, "players": players, **values}, Rules)
 
 
 def defaults(preset: Preset, players: int) -> dict[str, OptionValue]:
