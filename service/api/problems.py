@@ -2,6 +2,7 @@
 
 import logging
 from typing import Annotated, Any
+from urllib.parse import quote
 
 import msgspec
 from flask import Flask, Response, request
@@ -9,6 +10,7 @@ from msgspec import Meta, Struct
 from werkzeug.exceptions import HTTPException
 
 from service import errors
+from service.catalogue import CATALOGUE
 from service.errors import FieldProblem, OptionProblem, Param, RummyError
 
 MIMETYPE = "application/problem+json"
@@ -25,14 +27,14 @@ STATUS: dict[type[RummyError], int] = {
 """The HTTP status of each branch of the tree of errors."""
 
 _OF_HTTP = {
-    400: ("bad_request", "The request cannot be read"),
-    404: ("no_such_route", "There is nothing at this address"),
-    405: ("method_not_allowed", "This address does not answer that method"),
-    413: ("body_too_large", "The body is too large"),
-    415: ("unsupported_media_type", "The body must be application/json"),
-    500: ("internal_error", "The service failed"),
+    400: "bad_request",
+    404: "no_such_route",
+    405: "method_not_allowed",
+    413: "body_too_large",
+    415: "unsupported_media_type",
+    500: "internal_error",
 }
-"""Code and title of what the framework itself refuses, by status."""
+"""The code of what the framework itself refuses, by status; the catalogue has the titles."""
 
 _OWN_WORDS = {
     404: "Nothing is served here; /docs shows what there is, under /v1.",
@@ -68,8 +70,11 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     type: Annotated[
         str,
         Meta(
-            description="A URN that ends in the code.",
-            extra_json_schema={"pattern": "^urn:rummy:problem:[a-z0-9_]+$"},
+            description="Where the code is explained.",
+            extra_json_schema={
+                "format": "uri-reference",
+                "pattern": "/errors/[a-z0-9_]+$|^about:blank$",
+            },
         ),
     ]
     title: Annotated[str, Meta(description="What the code means.")]
@@ -106,6 +111,14 @@ def status_of(kind: type[RummyError]) -> int:
     return next(STATUS[branch] for branch in kind.__mro__ if branch in STATUS)
 
 
+def status_of_code(code: str) -> int:
+    """The HTTP status of a code of the catalogue."""
+    kind = CATALOGUE[code].kind
+    if kind is not None:
+        return status_of(kind)
+    return next(status for status, known in _OF_HTTP.items() if known == code)
+
+
 def register(app: Flask) -> None:
     """Answer every error of the app as a problem."""
     app.register_error_handler(RummyError, _refusal)
@@ -123,13 +136,17 @@ def documented(*kinds: type[RummyError]) -> dict[str, Any]:
 
 def documented_http(*statuses: int) -> dict[str, Any]:
     """The responses of an operation that the framework itself can refuse, for its document."""
-    return {str(status): _response(status, dict([_OF_HTTP[status]])) for status in statuses}
+    codes = {status: _OF_HTTP[status] for status in statuses}
+    return {
+        str(status): _response(status, {code: CATALOGUE[code].title})
+        for status, code in codes.items()
+    }
 
 
 def _refusal(error: RummyError) -> Response:
     status = status_of(type(error))
     problem = Problem(
-        type=_urn(error.code),
+        type=_page(error.code),
         title=error.title,
         status=status,
         detail=error.detail,
@@ -150,18 +167,19 @@ def _refusal(error: RummyError) -> Response:
 
 def _http_error(error: HTTPException) -> Response:
     status = error.code or 500
-    code, title = _OF_HTTP.get(status, (f"http_{status}", error.name))
+    code = _OF_HTTP.get(status)
+    title = str(CATALOGUE[code].title) if code else error.name
     headers = {
         name: value for name, value in error.get_headers() if name in {"Allow", "Retry-After"}
     }
     return _answer(
         Problem(
-            type=_urn(code),
+            type=_page(code) if code else "about:blank",  # which says: no more than the status
             title=title,
             status=status,
             detail=_OWN_WORDS.get(status) or error.description or title,
             instance=request.path,
-            code=code,
+            code=code or f"http_{status}",
         ),
         headers,
     )
@@ -170,11 +188,11 @@ def _http_error(error: HTTPException) -> Response:
 def _failure(error: Exception) -> Response:
     """Something that nobody foresaw: the log gets all of it, the client nothing but the fact."""
     _log.exception("%s %r failed", request.method, request.path)
-    code, title = _OF_HTTP[500]
+    code = _OF_HTTP[500]
     return _answer(
         Problem(
-            type=_urn(code),
-            title=title,
+            type=_page(code),
+            title=str(CATALOGUE[code].title),
             status=500,
             detail="The service failed at this request; it has been logged.",
             instance=request.path,
@@ -190,8 +208,9 @@ def _answer(problem: Problem, headers: dict[str, str]) -> Response:
     return response
 
 
-def _urn(code: str) -> str:
-    return f"urn:rummy:problem:{code}"
+def _page(code: str) -> str:
+    """The page of the catalogue about the code; behind a proxy the service may have a prefix."""
+    return f"{quote(request.script_root)}/errors/{code}"
 
 
 def _response(status: int, titles: dict[str, str]) -> dict[str, Any]:

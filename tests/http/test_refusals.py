@@ -458,7 +458,7 @@ def test_a_request_is_refused_and_changes_nothing(house, status, code, setting, 
     answer = refused(table, lambda: ask_for(table))
     assert (answer.status_code, answer.json["code"]) == (status, code), answer.text
     assert answer.json["status"] == status
-    assert answer.json["type"] == f"urn:rummy:problem:{code}"
+    assert answer.json["type"] == f"/errors/{code}"
     assert answer.json["detail"]
     assert ("Retry-After" in answer.headers) == (status == 503)
     assert ("WWW-Authenticate" in answer.headers) == (status == 401)
