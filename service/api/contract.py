@@ -10,7 +10,17 @@ from apispec.ext.marshmallow import MarshmallowPlugin
 from flask import Flask
 
 import service
-from service.api import docs, games, http, operations, problems, schemas, variants
+from service.api import (
+    docs,
+    games,
+    http,
+    operations,
+    pages,
+    problems,
+    refusals,
+    schemas,
+    variants,
+)
 from service.rummy.cards import Card
 from service.rummy.rules import OPTIONS, Rules
 from service.tables import Tables
@@ -145,11 +155,13 @@ def register(app: Flask, tables: Tables) -> None:
         variants.variants,
         games.games,
         games.play,
+        refusals.refusals,
         operations.operations,
     ):
         api.register_blueprint(blueprint)
     problems.register(app)
     docs.register(app, contract(app))
+    pages.register(app)
     app.after_request(http.harden)
 
 
@@ -181,6 +193,7 @@ def _answer_schemas() -> dict[str, Schema]:
     answers = (
         *variants.ANSWERS,
         *games.ANSWERS,
+        *refusals.ANSWERS,
         *operations.ANSWERS,
         problems.Problem,
     )

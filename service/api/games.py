@@ -3,7 +3,7 @@
 from flask import Response, request
 
 from service import errors
-from service.api import examples, schemas
+from service.api import examples, pages, schemas, sheets
 from service.api.http import (
     EVENT_STREAM,
     Blueprint,
@@ -25,6 +25,7 @@ from service.game import Game
 from service.new_table import NewTable
 from service.rummy.computer import Level
 from service.rummy.model import Move, Turn
+from service.rummy.sheet import sheet_of
 from service.tables import Outcome, SeatTaken
 from service.views import (
     Changed,
@@ -43,6 +44,7 @@ from service.views import (
     log_entries,
     move_list,
     own_games,
+    rules_of,
     score_view,
     table_view,
 )
@@ -441,6 +443,22 @@ def rematch(_: dict[str, object], game_id: str) -> Response:
     old seats, and the match starts as it did here. Sent again it gives the same seat and token.
     """
     return _seated(tables().rematch(game_id, needed_token(), terms()))
+
+
+@games.route("/<game_id>/rules", methods=["GET"], parameters=[_GAME, pages.IF_NONE_MATCH])
+@games.response(200, "RuleSheet", description="The rule sheet.", headers=pages.ETAG)
+@games.alt_response(304, description="The caller has this answer.", headers=pages.ETAG)
+@games.refuses(*_OF_LOOK)
+@games.doc(operationId="getGameRules", security=_ANYBODY, responses=sheets.OTHER_FORMS)
+def rules(game_id: str) -> Response:
+    """Read the rules of a table
+
+    Every clause in force by its number, made from the table's options, with its deviations from
+    the variant marked; before the start, for a full table. The `rule` of a refusal is on it. With
+    `Accept: text/markdown` or `text/html` to be read by people. In the caller's language.
+    """
+    game, _ = tables().look(game_id, token())
+    return sheets.shown_to_caller(sheet_of(rules_of(game)), game_id)
 
 
 @games.route("/<game_id>/score", methods=["GET"], parameters=[_GAME])

@@ -147,9 +147,9 @@ def _refusal(error: RummyError) -> Response:
     status = status_of(type(error))
     problem = Problem(
         type=_page(error.code),
-        title=error.title,
+        title=str(error.title),
         status=status,
-        detail=error.detail,
+        detail=str(error.detail),
         instance=request.path,
         code=error.code,
         rule=error.rule,
