@@ -559,9 +559,9 @@ def variant_view(variant: str) -> VariantView:
     by_players = {players: defaults(preset, players) for players in range(fewest, most + 1)}
     return VariantView(
         id=preset.id,
-        name=preset.name,
-        summary=preset.summary,
-        source=preset.source,
+        name=str(preset.name),
+        summary=str(preset.summary),
+        source=str(preset.source),
         fewest_players=fewest,
         most_players=most,
         must_choose=("deals", "target") if preset.match_end == "must_choose" else (),

@@ -14,6 +14,7 @@ from service.api import (
     docs,
     games,
     http,
+    language,
     operations,
     pages,
     problems,
@@ -24,6 +25,7 @@ from service.api import (
 from service.rummy.cards import Card
 from service.rummy.rules import OPTIONS, Rules
 from service.tables import Tables
+from service.text import Text
 from service.views import GameId
 
 Schema = dict[str, Any]
@@ -77,6 +79,11 @@ A refusal is `application/problem+json`, changes nothing, and has a stable `code
 `detail` for people and, where the rules stand in the way, their clause as `rule`. Each operation
 lists its codes by status. 503 can be tried again after the seconds in `Retry-After`. Fields of
 bodies and, under `/v1`, query parameters that are not documented are refused, not ignored.
+
+## Languages
+What people read is in English, Swedish or Danish, by the request's `Accept-Language`: `sv-FI`
+is answered in Swedish, and what is not spoken here is passed over. `Content-Language` says which
+it is. What programs read (codes, parameters, cards, the names of options) is the same in all.
 """
 
 _NAMED: dict[str, Schema] = {
@@ -147,6 +154,7 @@ def register(app: Flask, tables: Tables) -> None:
             "description": "The token of a seat, from making a table or joining one.",
         },
     )
+    api.spec.components.header("ContentLanguage", language.HEADER)
     for name, schema in _answer_schemas().items():
         api.spec.components.schema(name, schema)
     for request in schemas.PLAYS.values():
@@ -198,11 +206,18 @@ def _answer_schemas() -> dict[str, Schema]:
         problems.Problem,
     )
     _, components = msgspec.json.schema_components(
-        answers, ref_template="#/components/schemas/{name}"
+        answers, schema_hook=_text_schema, ref_template="#/components/schemas/{name}"
     )
     rules = components[Rules.__name__]["properties"]
     rules |= {name: schemas.option_schema(option) for name, option in OPTIONS.items()}
     return components
+
+
+def _text_schema(kind: type[Any]) -> Schema:
+    """The schema of a Text, which is a string in the language of the answer."""
+    if issubclass(kind, Text):
+        return {"type": "string"}
+    raise NotImplementedError(f"{kind} has no schema")
 
 
 def _exact(node: Any) -> Any:

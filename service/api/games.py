@@ -446,7 +446,7 @@ def rematch(_: dict[str, object], game_id: str) -> Response:
 
 
 @games.route("/<game_id>/rules", methods=["GET"], parameters=[_GAME, pages.IF_NONE_MATCH])
-@games.response(200, "RuleSheet", description="The rule sheet.", headers=pages.ETAG)
+@games.response(200, "RuleSheet", description="The rule sheet.", headers=pages.HEADERS)
 @games.alt_response(304, description="The caller has this answer.", headers=pages.ETAG)
 @games.refuses(*_OF_LOOK)
 @games.doc(operationId="getGameRules", security=_ANYBODY, responses=sheets.OTHER_FORMS)

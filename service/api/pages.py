@@ -32,12 +32,14 @@ ETAG = {
         "description": "Of this representation in this language, for If-None-Match.",
         "required": True,
     },
-    "Content-Language": {
-        "schema": {"type": "string"},
-        "description": "The language of the sentences, chosen by Accept-Language.",
-    },
 }
-"""The headers of these answers, for the contract."""
+"""The headers of the answer that there is nothing new, for the contract."""
+
+HEADERS = {
+    **ETAG,
+    "Content-Language": {"$ref": "#/components/headers/ContentLanguage"},
+}
+"""The headers of all other answers here, for the contract."""
 
 IF_NONE_MATCH = {
     "in": "header",
@@ -112,14 +114,13 @@ def shown(
     )
     response = Response(content, mimetype=kind)
     response.headers["Cache-Control"] = caching
-    response.headers["Content-Language"] = spoken
-    response.vary.update(("Accept", "Accept-Language", *vary))
+    response.vary.update(("Accept", *vary))
     if kind == HTML:
         response.headers["Content-Security-Policy"] = _POLICY
     # Not of the content alone: in two languages it can be the same.
     response.set_etag(sha256(f"{kind} {spoken}\n".encode() + content).hexdigest()[:32])
     response.make_conditional(request)
-    return response
+    return language.marked(response, spoken)
 
 
 def _linked(text: str, addresses: Mapping[str, str]) -> Markup:

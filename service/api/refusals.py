@@ -87,7 +87,7 @@ class ErrorList(Struct, frozen=True):
 
 
 @refusals.route("", methods=["GET"], parameters=[pages.IF_NONE_MATCH])
-@refusals.response(200, "ErrorList", description="All codes.", headers=pages.ETAG)
+@refusals.response(200, "ErrorList", description="All codes.", headers=pages.HEADERS)
 @refusals.alt_response(304, description="The caller has this answer.", headers=pages.ETAG)
 @refusals.refuses(errors.InvalidRequest)
 @refusals.doc(operationId="listErrors", security=[], responses=_PAGE)
@@ -101,7 +101,7 @@ def list_errors() -> Response:
 
 
 @refusals.route("/<code>", methods=["GET"], parameters=[_CODE, pages.IF_NONE_MATCH])
-@refusals.response(200, "ErrorView", description="What it means.", headers=pages.ETAG)
+@refusals.response(200, "ErrorView", description="What it means.", headers=pages.HEADERS)
 @refusals.alt_response(304, description="The caller has this answer.", headers=pages.ETAG)
 @refusals.refuses(errors.InvalidRequest, errors.NoSuchError)
 @refusals.doc(operationId="getError", security=[], responses=_PAGE)

@@ -52,7 +52,7 @@ def get_variant(variant_id: str) -> Response:
 
 @variants.route("/<variant_id>/rules", methods=["GET"], parameters=[_VARIANT, pages.IF_NONE_MATCH])
 @variants.arguments(schemas.SheetQuery(), location="query")
-@variants.response(200, "RuleSheet", description="The rule sheet.", headers=pages.ETAG)
+@variants.response(200, "RuleSheet", description="The rule sheet.", headers=pages.HEADERS)
 @variants.alt_response(304, description="The caller has this answer.", headers=pages.ETAG)
 @variants.refuses(errors.InvalidRequest, errors.NoSuchVariant, errors.OptionsRefused)
 @variants.doc(operationId="getVariantRules", security=[], responses=sheets.OTHER_FORMS)
