@@ -289,6 +289,14 @@ CATALOGUE: dict[str, Entry] = {
             ),
             variant=Text("The id that was asked for."),
         ),
+        _leaf(
+            errors.NoSuchError,
+            Text(
+                "No refusal of this service has the code that was asked for. GET /errors lists all "
+                "that there are; the type of a refusal is the address that explains it."
+            ),
+            asked=Text("The code that was asked for."),
+        ),
         # the table
         _leaf(
             errors.TableFull,

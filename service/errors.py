@@ -210,6 +210,11 @@ class NoSuchVariant(NotFound):
     title = Text("There is no such variant")
 
 
+class NoSuchError(NotFound):
+    code = "no_such_error"
+    title = Text("No refusal has that code")
+
+
 # ------------------------------------------------------------------ refused as things stand now
 
 

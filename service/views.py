@@ -3,7 +3,7 @@
 These structures are the contract's schemas too, so that document and answer cannot disagree.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import cache
 from typing import Annotated, Literal
@@ -43,6 +43,7 @@ from service.rummy.rules import (
     deviations,
     preset_of,
 )
+from service.rummy.sheet import Sentence, Sheet
 from service.rummy.view import (
     DealView,
     Fairness,
@@ -55,6 +56,7 @@ from service.rummy.view import (
     view,
 )
 from service.seating import added_entropy
+from service.text import said
 
 GAME_ID = "^[a-z2-7]{16}$"
 
@@ -371,6 +373,70 @@ class VariantList(Struct, frozen=True):
     variants: tuple[VariantView, ...]
 
 
+class StatedOption(Struct, frozen=True):
+    """The option whose value a sentence says."""
+
+    name: str
+    value: OptionValue
+    usual: Annotated[OptionValue, Meta(description="The variant's own value.")]
+    deviates: Annotated[bool, Meta(description="Whether it is one of the table's deviations.")]
+    instead_of: Annotated[
+        str | None,
+        Meta(description="Where it deviates: the sentence with the variant's own value."),
+    ]
+
+
+class SentenceView(Struct, frozen=True):
+    """One thing that a clause says, in the language of the answer."""
+
+    text: str
+    decided: Annotated[
+        bool,
+        Meta(description="A ruling of the service, where the rule texts are silent or unclear."),
+    ]
+    option: Annotated[
+        StatedOption | None, Meta(description="Null: it is not about the value of an option.")
+    ]
+    players: Annotated[
+        tuple[Count, ...], Meta(description="The numbers of players that it holds for.")
+    ]
+
+
+class ClauseView(Struct, frozen=True):
+    """A clause in force, which the `rule` of a refusal names; in a page it has its anchor."""
+
+    rule: Clause
+    sentences: tuple[SentenceView, ...]
+
+
+class SectionView(Struct, frozen=True):
+    """The clauses of one part of the rules."""
+
+    id: Annotated[
+        str,
+        Meta(
+            description="`common`, `jokers`, the id of the variant, `other` (what is in force from "
+            "the other rule texts) or `table`."
+        ),
+    ]
+    title: str
+    clauses: tuple[ClauseView, ...]
+
+
+class RuleSheet(Struct, frozen=True):
+    """The rules of a variant or of one table, made from the options in force."""
+
+    variant: VariantId
+    name: str
+    summary: str
+    source: Annotated[str, Meta(description="The rule text.")]
+    game: Annotated[GameId | None, Meta(description="The table; null: the variant as it is.")]
+    players: Annotated[
+        tuple[Count, ...], Meta(description="The numbers of players that it is for.")
+    ]
+    sections: tuple[SectionView, ...]
+
+
 class Health(Struct, frozen=True):
     """Whether the service is up."""
 
@@ -516,9 +582,9 @@ def variant_view(variant: str) -> VariantView:
     by_players = {players: defaults(preset, players) for players in range(fewest, most + 1)}
     return VariantView(
         id=preset.id,
-        name=preset.name,
-        summary=preset.summary,
-        source=preset.source,
+        name=str(preset.name),
+        summary=str(preset.summary),
+        source=str(preset.source),
         fewest_players=fewest,
         most_players=most,
         must_choose=("deals", "target") if preset.match_end == "must_choose" else (),
@@ -534,6 +600,44 @@ def variant_view(variant: str) -> VariantView:
             for option in OPTIONS.values()
         ),
     )
+
+
+def rule_sheet(
+    sheet: Sheet, translate: Callable[[str], str], game_id: str | None = None
+) -> RuleSheet:
+    """A rule sheet in the language that `translate` puts messages into."""
+    preset = preset_of(sheet.variant)
+    return RuleSheet(
+        variant=preset.id,
+        name=said(preset.name, translate),
+        summary=said(preset.summary, translate),
+        source=said(preset.source, translate),
+        game=game_id,
+        players=sheet.players,
+        sections=tuple(
+            SectionView(
+                section.id,
+                said(section.title, translate),
+                tuple(
+                    ClauseView(
+                        clause.number,
+                        tuple(_sentence_view(sentence, translate) for sentence in clause.sentences),
+                    )
+                    for clause in section.clauses
+                ),
+            )
+            for section in sheet.sections
+        ),
+    )
+
+
+def _sentence_view(sentence: Sentence, translate: Callable[[str], str]) -> SentenceView:
+    option = sentence.option
+    stated = None
+    if option is not None:
+        instead_of = None if option.instead_of is None else said(option.instead_of, translate)
+        stated = StatedOption(option.name, option.value, option.usual, option.deviates, instead_of)
+    return SentenceView(said(sentence.text, translate), sentence.decided, stated, sentence.players)
 
 
 def _option_view(option: Option, rule: str, by_players: tuple[DefaultFor, ...]) -> OptionView:

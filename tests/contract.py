@@ -130,7 +130,8 @@ class Contract:
         mimetype = response.headers.get("Content-Type", "").partition(";")[0].strip()
         assert mimetype in content, f"{where}: {mimetype!r} is not a documented content type"
         if not bodiless:
-            answer = json.loads(_content(response))
+            text = _content(response).decode()
+            answer = json.loads(text) if mimetype.endswith("json") else text
             self._validate(where, content[mimetype]["schema"], answer, self._answers)
             if mimetype == PROBLEM:
                 assert answer["status"] == response.status_code, f"{where}: says another status"

@@ -10,7 +10,18 @@ from apispec.ext.marshmallow import MarshmallowPlugin
 from flask import Flask
 
 import service
-from service.api import docs, games, http, language, operations, problems, schemas, variants
+from service.api import (
+    docs,
+    games,
+    http,
+    language,
+    operations,
+    pages,
+    problems,
+    refusals,
+    schemas,
+    variants,
+)
 from service.replay import DealReplay, MatchReplay
 from service.rummy.cards import Card
 from service.rummy.rules import OPTIONS, Rules
@@ -156,11 +167,13 @@ def register(app: Flask, tables: Tables) -> None:
         variants.variants,
         games.games,
         games.play,
+        refusals.refusals,
         operations.operations,
     ):
         api.register_blueprint(blueprint)
     problems.register(app)
     docs.register(app, contract(app), replay_schema())
+    pages.register(app)
     app.after_request(http.harden)
 
 
@@ -205,6 +218,7 @@ def _answer_schemas() -> dict[str, Schema]:
     answers = (
         *variants.ANSWERS,
         *games.ANSWERS,
+        *refusals.ANSWERS,
         *operations.ANSWERS,
         problems.Problem,
     )

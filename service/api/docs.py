@@ -15,10 +15,11 @@ _SWAGGER_UI = Path(str(files("flask_swagger_ui"))) / "dist"
 _ASSETS = {
     "docs.js": _OWN,
     "favicon-32x32.png": _SWAGGER_UI,
+    "pages.css": _OWN,
     "swagger-ui-bundle.js": _SWAGGER_UI,
     "swagger-ui.css": _SWAGGER_UI,
 }
-"""What the page loads, and where it lies; nothing else is given out."""
+"""What this page and those of `pages` load, and where it lies; nothing else is given out."""
 
 # Swagger UI draws its icons as data: images, and nothing in it needs inline scripts.
 _POLICY = (

@@ -3,7 +3,7 @@
 from flask import Response, request
 
 from service import errors
-from service.api import examples, schemas
+from service.api import examples, pages, schemas, sheets
 from service.api.http import (
     EVENT_STREAM,
     Blueprint,
@@ -28,6 +28,7 @@ from service.new_table import NewTable
 from service.replay import DealReplay, MatchReplay, deal_replay, match_replay
 from service.rummy.computer import Level
 from service.rummy.model import Move, Turn
+from service.rummy.sheet import sheet_of
 from service.tables import Outcome, SeatTaken
 from service.views import (
     Changed,
@@ -483,6 +484,22 @@ def entropy(wanted: dict[str, str], game_id: str) -> Response:
     neither side can choose the cards. What the seat had added to that deal is replaced.
     """
     return _changed(tables().add_entropy(game_id, needed_token(), wanted["entropy"], terms()))
+
+
+@games.route("/<game_id>/rules", methods=["GET"], parameters=[_GAME, pages.IF_NONE_MATCH])
+@games.response(200, "RuleSheet", description="The rule sheet.", headers=pages.HEADERS)
+@games.alt_response(304, description="The caller has this answer.", headers=pages.ETAG)
+@games.refuses(*_OF_LOOK)
+@games.doc(operationId="getGameRules", security=_ANYBODY, responses=sheets.OTHER_FORMS)
+def rules(game_id: str) -> Response:
+    """Read the rules of a table
+
+    Every clause in force by its number, made from the table's options, with its deviations from
+    the variant marked; before the start, for a full table. The `rule` of a refusal is on it. With
+    `Accept: text/markdown` or `text/html` to be read by people. In the caller's language.
+    """
+    game, _ = tables().look(game_id, token())
+    return sheets.shown_to_caller(sheet_of(rules_of(game)), game_id)
 
 
 @games.route("/<game_id>/score", methods=["GET"], parameters=[_GAME])

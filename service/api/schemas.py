@@ -709,6 +709,17 @@ class LastMoveQuery(MoveQuery):
             )
 
 
+class SheetQuery(RequestSchema):
+    """For how many players a variant's rule sheet is."""
+
+    players = QueryNumber(
+        _FEWEST_SEATS,
+        _MOST_SEATS,
+        load_default=None,
+        metadata={"description": "The number of players; without it, all that the variant is for."},
+    )
+
+
 class LookQuery(RequestSchema):
     """How long to wait for a change."""
 

@@ -58,6 +58,7 @@ REQUESTS = {
     "createGame": ("POST", "", {"variant": "straight", "name": "ada", "options": {"deals": 1}}),
     "listGames": ("GET", "", None),
     "getGame": ("GET", "/{id}", None),
+    "getGameRules": ("GET", "/{id}/rules", None),
     "joinGame": ("POST", "/{id}/join", {"name": "eva"}),
     "addComputers": ("POST", "/{id}/computers", {"levels": ["steady"]}),
     "removePlayer": ("POST", "/{id}/remove", {"seat": 1}),
@@ -87,6 +88,9 @@ WITHOUT_STORE = {
     "getHealth": "/healthz",
     "listVariants": "/v1/variants",
     "getVariant": "/v1/variants/straight",
+    "getVariantRules": "/v1/variants/straight/rules",
+    "listErrors": "/errors",
+    "getError": "/errors/draw_first",
 }
 
 
