@@ -232,6 +232,11 @@ class SeatAway(Refused):
     title = "The computer plays your seat"
 
 
+class NoMemory(Refused):
+    code = "no_memory"
+    title = Text("This table plays from memory")
+
+
 class MatchNotOver(Refused):
     code = "match_not_over"
     title = "The match is not over"

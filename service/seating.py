@@ -13,6 +13,7 @@ from service.errors import (
     BadPractice,
     InvitationNeeded,
     MatchOver,
+    NoMemory,
     NoSpectators,
     NoSuchSeat,
     NotStarted,
@@ -42,13 +43,19 @@ from service.game import (
 from service.rummy.computer import Level
 from service.rummy.engine import new_match
 from service.rummy.model import Match
-from service.rummy.rules import agree, clause
+from service.rummy.rules import Rules, agree, clause
+from service.text import Text
 from service.tokens import game_id_of, hash_of, same
 
 Change = tuple[Game, tuple[Event, ...]]
 """A game after a change, and the events that tell of the change."""
 
 _FEWEST_PLAYERS = 2
+
+
+def rules_of(game: Game) -> Rules:
+    """The rules in force; before the start those of a full table."""
+    return game.match.rules if game.match else agree(game.variant, game.size, game.chosen)
 
 
 def seen_from(game: Game, token: str | None) -> int | None:
@@ -111,6 +118,15 @@ def guard_present(game: Game, seat: int) -> None:
         raise SeatAway(
             f"{why}, so the computer plays your seat; POST return to take it back.",
             rule="table.4" if away == "left" else "table.2",
+        )
+
+
+def guard_memory(game: Game) -> None:
+    """Views of that table may tell what everybody saw. Raises NoMemory."""
+    if not rules_of(game).memory:
+        raise NoMemory(
+            Text("At this table everybody keeps in mind what was seen; ask without `memory`."),
+            rule="table.7",
         )
 
 

@@ -185,7 +185,8 @@ def _failure(error: Exception) -> Response:
 
 
 def _answer(problem: Problem, headers: dict[str, str]) -> Response:
-    response = Response(msgspec.json.encode(problem), problem.status, headers, mimetype=MIMETYPE)
+    body = msgspec.json.encode(problem, enc_hook=str)  # a Text is no str to msgspec
+    response = Response(body, problem.status, headers, mimetype=MIMETYPE)
     response.headers["Cache-Control"] = "no-store"
     return response
 

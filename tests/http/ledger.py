@@ -5,6 +5,8 @@ The events are those that one seat, or a spectator, may read.
 
 from collections import Counter
 
+from tests.remembered import remembered
+
 
 class Ledger:
     """The book that a player keeps of the match."""
@@ -26,6 +28,7 @@ class Ledger:
         self.names: list[str] = []
         self.away: set[int] = set()
         self.rematch: str | None = None
+        self.of_deal: list[dict] = []
 
     def enter(self, entries: list[dict]) -> None:
         """Write down what comes next in the log. There are no gaps and nothing comes twice."""
@@ -33,6 +36,9 @@ class Ledger:
             assert entry["id"] == self.read + 1
             self.read = entry["id"]
             event = entry["event"]
+            if event["type"] == "dealt":
+                self.of_deal = []
+            self.of_deal.append(event)
             getattr(self, "_" + event["type"])(event)
 
     def agrees_with(self, view: dict) -> None:
@@ -47,7 +53,10 @@ class Ledger:
         deal = view["deal"]
         if deal is None:
             assert self.result is not None
+            assert view["memory"] is None
             return
+        if view["memory"] is not None:  # asked for
+            assert view["memory"] == remembered(self.of_deal, view["options"])
         assert deal["number"] == len(self.dealers)
         assert deal["dealer"] == self.dealers[-1]
         assert deal["stock"] == self.stock
