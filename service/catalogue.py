@@ -341,6 +341,15 @@ CATALOGUE: dict[str, Entry] = {
             deal=_DEAL,
         ),
         _leaf(
+            errors.NoMemory,
+            Text(
+                "At this table everybody keeps in mind what was seen, so the view does not tell "
+                "the cards taken and the discards again. That option was agreed when the table "
+                "was made. Send the request without memory; the move was not made."
+            ),
+            rules=["table.7"],
+        ),
+        _leaf(
             errors.NoReplay,
             Text(
                 "The deal was played by an earlier version of the service, which did not keep what "
@@ -356,7 +365,7 @@ CATALOGUE: dict[str, Entry] = {
                 "The chance of a deal is settled when it is dealt. Add entropy while the table "
                 "waits, or during an earlier deal."
             ),
-            rules=["table.7"],
+            rules=["table.8"],
             deal=_DEAL,
         ),
         _leaf(

@@ -275,6 +275,11 @@ class SeatAway(Refused):
     title = Text("The computer plays your seat")
 
 
+class NoMemory(Refused):
+    code = "no_memory"
+    title = Text("This table plays from memory")
+
+
 class MatchNotOver(Refused):
     code = "match_not_over"
     title = Text("The match is not over")

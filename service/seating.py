@@ -15,6 +15,7 @@ from service.errors import (
     BadReplay,
     InvitationNeeded,
     MatchOver,
+    NoMemory,
     NoSpectators,
     NoSuchSeat,
     NotStarted,
@@ -46,7 +47,7 @@ from service.rummy.computer import Level
 from service.rummy.engine import new_match, with_entropy
 from service.rummy.model import Match
 from service.rummy.notation import read
-from service.rummy.rules import agree, clause
+from service.rummy.rules import Rules, agree, clause
 from service.text import Text
 from service.tokens import game_id_of, hash_of, same
 from service.what_if import gone_to, guard_seats
@@ -55,6 +56,11 @@ Change = tuple[Game, tuple[Event, ...]]
 """A game after a change, and the events that tell of the change."""
 
 _FEWEST_PLAYERS = 2
+
+
+def rules_of(game: Game) -> Rules:
+    """The rules in force; before the start those of a full table."""
+    return game.match.rules if game.match else agree(game.variant, game.size, game.chosen)
 
 
 def seen_from(game: Game, token: str | None) -> int | None:
@@ -124,6 +130,15 @@ def guard_present(game: Game, seat: int) -> None:
                 "to take it back."
             ),
             rule="table.2",
+        )
+
+
+def guard_memory(game: Game) -> None:
+    """Views of that table may tell what everybody saw. Raises NoMemory."""
+    if not rules_of(game).memory:
+        raise NoMemory(
+            Text("At this table everybody keeps in mind what was seen; ask without `memory`."),
+            rule="table.7",
         )
 
 
@@ -254,7 +269,7 @@ def added_entropy(game: Game) -> tuple[str, ...]:
 
 
 def mixed(game: Game, seat: int, entropy: str) -> Change:
-    """That seat's entropy for the next deal, in the place of what it had added (table.7).
+    """That seat's entropy for the next deal, in the place of what it had added (table.8).
 
     Without effect if it is the same. Raises TableClosed, MatchOver, NoNextDeal.
     """

@@ -46,6 +46,7 @@ from service.seating import (
     closed,
     find_seat,
     guard_invited,
+    guard_memory,
     guard_open,
     guard_playing,
     guard_present,
@@ -299,7 +300,7 @@ class Tables:
     def add_entropy(
         self, game_id: str, token: str, entropy: str, terms: Terms = NO_TERMS
     ) -> Outcome:
-        """Add to the chance of the next deal, of which the secret is committed to (table.7).
+        """Add to the chance of the next deal, of which the secret is committed to (table.8).
 
         Takes the place of what the seat had added to that deal. Raises TableClosed, MatchOver,
         NoNextDeal, StaleVersion and IdempotencyKeyReused.
@@ -321,23 +322,34 @@ class Tables:
         move: Move | Turn,
         terms: Terms = NO_TERMS,
         wait_seconds: int = 0,
+        *,
+        memory: bool = False,
     ) -> Outcome:
         """Make one move, or the rest of a turn: all of it or nothing.
 
-        Then waits so long for the caller to be able to act again. Raises NotStarted, TableClosed,
-        SeatAway, StaleVersion, IdempotencyKeyReused and what the rules refuse with.
+        Then waits so long for the caller to be able to act again. `memory`: the answer is to tell
+        what everybody saw. Raises NotStarted, TableClosed, SeatAway, StaleVersion, NoMemory,
+        IdempotencyKeyReused and what the rules refuse with.
         """
-        outcome = self._change(
-            game_id,
-            token,
-            terms,
-            ("move", move),
-            lambda game, seat, now: _moved(game, seat, move, now),
-        )
+
+        def act(game: Game, seat: int, now: int) -> tuple[Game, tuple[Event, ...]]:
+            if memory:
+                guard_memory(game)
+            return _moved(game, seat, move, now)
+
+        outcome = self._change(game_id, token, terms, ("move", move), act)
+        if memory:  # a repeat may ask for more than the request that made the move
+            guard_memory(outcome.game)
         return self._waited(outcome, wait_seconds)
 
     def check(
-        self, game_id: str, token: str, move: Move | Turn, terms: Terms = NO_TERMS
+        self,
+        game_id: str,
+        token: str,
+        move: Move | Turn,
+        terms: Terms = NO_TERMS,
+        *,
+        memory: bool = False,
     ) -> tuple[Game, Game | None, int]:
         """What `play` would do, without doing it: the game now, the game then, and the seat.
 
@@ -346,6 +358,8 @@ class Tables:
         game = self._changes.current(game_id)
         seat = seat_of(game, token)
         guard_version(game, terms.version)
+        if memory:
+            guard_memory(game)
         now = self.clock()
         after, events = _moved(game, seat, move, now)
         if any(map(reveals, events)):
@@ -360,14 +374,18 @@ class Tables:
         token: str | None,
         wait_seconds: int = 0,
         known: Container[str] = (),
+        *,
+        memory: bool = False,
     ) -> tuple[Game, int | None]:
         """The game, and the caller's seat; None without a token.
 
-        Waits so long for a view whose tag is not `known`. Raises BadToken, NotYourSeat and
-        NoSpectators.
+        Waits so long for a view whose tag is not `known`. `memory`: it is to tell what everybody
+        saw. Raises BadToken, NotYourSeat, NoSpectators and NoMemory.
         """
         game = self._changes.current(game_id)
         seen_from(game, token)
+        if memory:
+            guard_memory(game)
         game = self._wait(game, wait_seconds, lambda game, now: tag_of(game, now) not in known)
         return game, seen_from(game, token)
 

@@ -37,7 +37,6 @@ from service.rummy.rules import (
     Option,
     OptionValue,
     Rules,
-    agree,
     clause,
     defaults,
     deviations,
@@ -48,14 +47,16 @@ from service.rummy.view import (
     DealView,
     Fairness,
     Instant,
+    MemoryView,
     PublicEvent,
     fairness_before,
     instant,
+    memory,
     moves_of,
     redact,
     view,
 )
-from service.seating import added_entropy
+from service.seating import added_entropy, rules_of
 from service.text import said
 
 GAME_ID = "^[a-z2-7]{16}$"
@@ -156,6 +157,13 @@ class GameView(Struct, frozen=True, kw_only=True):
     ]
     moves_truncated: Annotated[
         bool, Meta(description="Whether there are more moves than listed; see GET moves.")
+    ]
+    memory: Annotated[
+        MemoryView | None,
+        Meta(
+            description="Asked for with `memory=true`: what everybody saw of the deal being played "
+            "(table.7). Else null, and before the start and after the end."
+        ),
     ]
     totals: Annotated[tuple[Count, ...], Meta(description="The points so far, by seat.")]
     last_deal: Annotated[DealResult | None, Meta(description="How the deal before ended.")]
@@ -443,8 +451,10 @@ class Health(Struct, frozen=True):
     status: Literal["ok"]
 
 
-def game_view(game: Game, seat: int | None, now: int, expires_at: int) -> GameView:
-    """The game as `seat` may see it; times in milliseconds."""
+def game_view(
+    game: Game, seat: int | None, now: int, expires_at: int, *, remembers: bool = False
+) -> GameView:
+    """The game as `seat` may see it, with what everybody saw if it `remembers`; times in ms."""
     rules = rules_of(game)
     # By a repeated request somebody may look who has no seat any more.
     seen = game.match if game.spectators or seat is not None else None
@@ -480,6 +490,7 @@ def game_view(game: Game, seat: int | None, now: int, expires_at: int) -> GameVi
         may_not_discard=match.may_not_discard if match else None,
         moves=match.moves if match and not away else (),
         moves_truncated=match.moves_truncated if match and not away else False,
+        memory=memory(seen) if seen and remembers else None,
         totals=match.totals if match else (0,) * len(game.seats),
         last_deal=match.last_deal if match else None,
         result=match.result if match else None,
@@ -491,11 +502,6 @@ def own_games(found: Iterable[tuple[int, GameView]], gone: tuple[int, ...]) -> O
     """The views of the games that tokens open, by the token's place."""
     games = tuple(OwnGame(place, bool(game.moves), game) for place, game in found)
     return OwnGames(games, gone)
-
-
-def rules_of(game: Game) -> Rules:
-    """The rules in force; before the start those of a full table."""
-    return game.match.rules if game.match else agree(game.variant, game.size, game.chosen)
 
 
 def log_entries(game: Game, logged: Iterable[Logged], seat: int | None) -> tuple[LogEntry, ...]:

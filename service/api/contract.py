@@ -64,6 +64,11 @@ counts only if the game is still at that version. With an `Idempotency-Key` of y
 that changes something can be sent again when its answer was lost: it is carried out once, and a
 repeat gets the first answer. With `check=true` a move is only checked.
 
+## Memory
+With `memory=true` on `getGame` and on every move, the game in the answer tells under `memory` what
+everybody saw in this deal and an attentive player remembers: the cards taken into a hand face up,
+and all discards so far with what became of them. The table's option `memory` can forbid it.
+
 ## Waiting
 With `wait` the answer comes when there is something to say, or when so many seconds are up:
 `getGame` with `If-None-Match` when there is another version, `getEvents` when there is an event

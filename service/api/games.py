@@ -29,6 +29,7 @@ from service.replay import DealReplay, MatchReplay, deal_replay, match_replay
 from service.rummy.computer import Level
 from service.rummy.model import Move, Turn
 from service.rummy.sheet import sheet_of
+from service.seating import rules_of
 from service.tables import Outcome, SeatTaken
 from service.views import (
     Changed,
@@ -47,7 +48,6 @@ from service.views import (
     log_entries,
     move_list,
     own_games,
-    rules_of,
     score_view,
     table_view,
 )
@@ -201,6 +201,7 @@ _OF_MOVE = (
     errors.TableClosed,
     errors.SeatAway,
     errors.MatchOver,
+    errors.NoMemory,
 )
 _OF_PLAY = (
     *_OF_MOVE,
@@ -306,21 +307,22 @@ def query(wanted: dict[str, tuple[str, ...]]) -> Response:
 @games.arguments(schemas.LookQuery(), location="query")
 @games.response(200, "GameView", description="The game.", headers=_ETAG)
 @games.alt_response(304, description="The caller has this version.", headers=_ETAG)
-@games.refuses(*_OF_LOOK)
+@games.refuses(*_OF_LOOK, errors.NoMemory)
 @games.doc(operationId="getGame", security=_ANYBODY)
-def look(wish: dict[str, int], game_id: str) -> Response:
+def look(wish: schemas.LookWish, game_id: str) -> Response:
     """Look at a game
 
     With a seat token: as that seat sees it, with its hand and its legal moves. Without: as
     everybody may see it. The ETag is the version. With `wait`, the answer comes when there is
-    another version than If-None-Match names, or when the time is up.
+    another version than If-None-Match names, or when the time is up. With `memory`, the game has
+    what everybody saw of the deal so far.
     """
     known = known_tags()
-    game, seat = tables().look(game_id, token(), wish["wait"], known)
+    game, seat = tables().look(game_id, token(), wish.wait, known, memory=wish.memory)
     tag = tables().tag(game)  # taken first: a view that is newer than its tag does no harm
     if tag in known:
         return Response(status=304, headers=_caching(tag))
-    return answer(_view(game, seat), headers=_caching(tag))
+    return answer(_view(game, seat, remembers=wish.memory), headers=_caching(tag))
 
 
 @games.route("/<game_id>/join", methods=["POST"], parameters=[_GAME, _IF_MATCH, _CLAIM_KEY])
@@ -712,20 +714,23 @@ def turn(move: Turn, wish: schemas.MoveWish, game_id: str) -> Response:
 
 
 def _played(game_id: str, move: Move | Turn, wish: schemas.MoveWish) -> Response:
+    given, memory = needed_token(), wish.memory
     if wish.check:
-        return _checked(*tables().check(game_id, needed_token(), move, terms()))
-    return _changed(tables().play(game_id, needed_token(), move, terms(), wish.wait))
+        checked = tables().check(game_id, given, move, terms(), memory=memory)
+        return _checked(*checked, remembers=memory)
+    outcome = tables().play(game_id, given, move, terms(), wish.wait, memory=memory)
+    return _changed(outcome, remembers=memory)
 
 
-def _checked(game: Game, then: Game | None, seat: int) -> Response:
-    body = Checked(True, game.version, _view(then, seat) if then else None)
+def _checked(game: Game, then: Game | None, seat: int, *, remembers: bool) -> Response:
+    body = Checked(True, game.version, _view(then, seat, remembers=remembers) if then else None)
     return answer(body, headers={"ETag": etag(tables().tag(game))})
 
 
-def _changed(outcome: Outcome) -> Response:
+def _changed(outcome: Outcome, *, remembers: bool = False) -> Response:
     headers = _after(outcome)
-    body = Changed(outcome.version, _view(outcome.game, outcome.seat), _entries(outcome))
-    return answer(body, headers=headers)
+    view = _view(outcome.game, outcome.seat, remembers=remembers)
+    return answer(Changed(outcome.version, view, _entries(outcome)), headers=headers)
 
 
 def _seated(outcome: SeatTaken) -> Response:
@@ -767,8 +772,9 @@ def _own_game() -> Response:
     return answer(GameList((_view(*found),) if found else ()))
 
 
-def _view(game: Game, seat: int | None) -> GameView:
-    return game_view(game, seat, tables().clock(), tables().expires_at(game))
+def _view(game: Game, seat: int | None, *, remembers: bool = False) -> GameView:
+    now, expires_at = tables().clock(), tables().expires_at(game)
+    return game_view(game, seat, now, expires_at, remembers=remembers)
 
 
 def _caching(tag: str) -> dict[str, str]:

@@ -647,10 +647,18 @@ class TurnRequest(RequestSchema):
 
 
 class MoveWish(msgspec.Struct, frozen=True):
-    """How a move is asked for: whether it is only checked, and how long to wait after it."""
+    """How a move is asked for: only checked, with what was seen, how long to wait after it."""
 
     check: bool
+    memory: bool
     wait: int = 0
+
+
+class LookWish(msgspec.Struct, frozen=True):
+    """How somebody looks at a game: how long to wait first, and whether with what was seen."""
+
+    wait: int
+    memory: bool
 
 
 class ListWish(msgspec.Struct, frozen=True):
@@ -680,6 +688,16 @@ def _wait(what: str) -> QueryNumber:
     )
 
 
+def _memory() -> QueryFlag:
+    return QueryFlag(
+        load_default=False,
+        metadata={
+            "description": "Fill in `memory`: the cards that everybody saw go into a hand, and "
+            "the discards so far. A table can forbid it."
+        },
+    )
+
+
 class MoveQuery(RequestSchema):
     """How a move is asked for."""
 
@@ -690,6 +708,7 @@ class MoveQuery(RequestSchema):
             "answer with the game as it would be. Nothing changes."
         },
     )
+    memory = _memory()
 
     @post_load
     def make(self, data: dict[str, Any], **_: Any) -> MoveWish:
@@ -721,9 +740,14 @@ class SheetQuery(RequestSchema):
 
 
 class LookQuery(RequestSchema):
-    """How long to wait for a change."""
+    """How somebody looks at a game."""
 
     wait = _wait("a version that If-None-Match does not name")
+    memory = _memory()
+
+    @post_load
+    def make(self, data: dict[str, Any], **_: Any) -> LookWish:
+        return LookWish(**data)
 
 
 class GamesQuery(RequestSchema):

@@ -57,6 +57,7 @@ from service.rummy.model import (
     Draw,
     Drew,
     Event,
+    Gone,
     LaidOff,
     LayMeld,
     LayOff,
@@ -71,6 +72,7 @@ from service.rummy.model import (
     Revealed,
     Swap,
     Swapped,
+    Thrown,
     TurnedOver,
     WentOut,
 )
@@ -91,8 +93,10 @@ from service.text import Text
 Change = tuple[Match, tuple[Event, ...]]
 """A match after a change, and the events that tell of the change."""
 
-MOST_THROWN = 24
-"""So many discards are remembered, wherever they have gone since."""
+# Which cards of the discard pile, the oldest of which is the first.
+_ALL = slice(None)
+_TOP = slice(-1, None)
+_BELOW_TOP = slice(-1)
 
 _ORDER_IS_OFF = {
     (True, True): Text(
@@ -208,7 +212,7 @@ def abandon(match: Match) -> Change:
 
 
 def with_entropy(match: Match, seat: int, entropy: str) -> Match:
-    """The match with what that seat adds to the chance of its next deal (table.7).
+    """The match with what that seat adds to the chance of its next deal (table.8).
 
     It takes the place of what the seat had added to that deal before. Raises MatchOver, and
     NoNextDeal in the last deal.
@@ -217,7 +221,7 @@ def with_entropy(match: Match, seat: int, entropy: str) -> Match:
     if not _another_follows(match.rules, deal.number):
         raise NoNextDeal(
             Text("Deal {deal} is the last of the match; there is none to add entropy to."),
-            rule="table.7",
+            rule="table.8",
             deal=deal.number,
         )
     added = list(match.entropy or ("",) * match.rules.players)
@@ -468,6 +472,7 @@ def _take_upcard(match: Match, deal: Deal, card: Card) -> Change:
         taken=card if banned else None,
         window=None,
         picked=(*deal.picked, (deal.turn, card)),
+        discards=_seen_off_pile(deal, _TOP, "taken", deal.turn),
     )
     return replace(match, deal=deal), (Drew(deal.turn, "discard", card),)
 
@@ -551,7 +556,7 @@ def _discard(match: Match, deal: Deal, move: Discard, now: int) -> Change:
         deal,
         pile=(*deal.pile, move.card),
         turns=deal.turns + 1,
-        thrown=(*deal.thrown, (seat, move.card))[-MOST_THROWN:],
+        discards=(*deal.discards, Thrown(seat, move.card)),
     )
     events: tuple[Event, ...] = (Discarded(seat, move.card),)
     if not hand:
@@ -581,7 +586,13 @@ def _call(match: Match, deal: Deal, seat: int, move: Call, now: int) -> Change:
     before = _meld_of(deal, move.meld)
     meld = melds.extended(before, (card,), move.jokers, rules)
     jokers = melds.added_jokers(before, meld)
-    deal = replace(deal, melds=_with_meld(deal, meld), pile=deal.pile[:-1], window=None)
+    deal = replace(
+        deal,
+        melds=_with_meld(deal, meld),
+        pile=deal.pile[:-1],
+        window=None,
+        discards=_seen_off_pile(deal, _TOP, "called", seat),
+    )
     events: tuple[Event, ...] = (Called(seat, window.seat, meld.id, card, jokers, meld.faces),)
     if not deal.stock and not deal.pile:
         match, ended = _block(match, deal, "nothing_to_draw")
@@ -597,15 +608,20 @@ def _turn_over(match: Match, deal: Deal) -> tuple[Deal, TurnedOver]:
     rules = match.rules
     number = deal.turnovers + 1
     stock, pile = deal.pile, deal.pile[:0]
+    turned = _ALL
     if rules.turnover_keeps_upcard:
         stock, pile = stock[:-1], stock[-1:]
+        turned = _BELOW_TOP
     if rules.turnover_shuffles:
         stock = shuffled(
             in_order(stock), _key(match, deal.number, deal.entropy), turnover_label(number)
         )
     if rules.turnover_new_upcard:
         stock, pile = stock[1:], stock[:1]
-    deal = replace(deal, stock=stock, pile=pile, turnovers=number)
+    discards = _seen_off_pile(deal, turned, "turned_over")
+    if rules.turnover_new_upcard:
+        discards += (Thrown(None, pile[0]),)
+    deal = replace(deal, stock=stock, pile=pile, turnovers=number, discards=discards)
     return deal, TurnedOver(len(stock), deal.upcard)
 
 
@@ -643,6 +659,7 @@ def _new_deal(
         stock,
         pile,
         turn,
+        discards=tuple(Thrown(None, card) for card in pile),
         entropy=match.entropy,
         shuffle=SHUFFLE,
         laid_out=order is not None,
@@ -835,6 +852,17 @@ def _seen_leaving(deal: Deal, cards: Sequence[Card]) -> Deal:
         if (deal.turn, card) in picked:
             picked.remove((deal.turn, card))
     return replace(deal, picked=tuple(picked))
+
+
+def _seen_off_pile(
+    deal: Deal, which: slice, gone: Gone, by: int | None = None
+) -> tuple[Thrown, ...]:
+    """The discards of the deal after everybody has seen `which` of the pile leave it."""
+    lying = [place for place, thrown in enumerate(deal.discards) if thrown.gone is None]
+    discards = list(deal.discards)
+    for place in lying[which]:
+        discards[place] = replace(discards[place], gone=gone, by=by)
+    return tuple(discards)
 
 
 def _with_meld(deal: Deal, meld: Meld) -> tuple[Meld, ...]:

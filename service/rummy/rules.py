@@ -64,6 +64,7 @@ class Rules(Struct, frozen=True, kw_only=True):
     target: int | None
     turn_seconds: int | None = None
     away_after: int = AWAY_AFTER
+    memory: bool = True
 
     @property
     def fullest_set(self) -> int:
@@ -237,6 +238,7 @@ def _effective(preset: Preset, players: int, chosen: Choices) -> dict[str, Optio
     values["ace_points"] = _HIGH_ACE_POINTS if aces == "high_or_low" else _LOW_ACE_POINTS
     values["deals"] = values["target"] = values["call_seconds"] = values["turn_seconds"] = None
     values["away_after"] = AWAY_AFTER
+    values["memory"] = True
     if preset.match_end == "deals" and chosen.get("target") is None:
         values["deals"] = 1
     values |= chosen
@@ -591,6 +593,15 @@ OPTIONS: dict[str, Option] = {
             high=100,
             unit="turns",
             rule="table.2",
+        ),
+        Option(
+            name="memory",
+            summary=(
+                "Whether the view tells on request what everybody saw: the cards that went into "
+                "hands face up, and the discards so far."
+            ),
+            kind="switch",
+            rule="table.7",
         ),
     )
 }

@@ -5,6 +5,8 @@ The events are those that one seat, or a spectator, may read.
 
 from collections import Counter
 
+from tests.remembered import remembered
+
 
 class Ledger:
     """The book that a player keeps of the match."""
@@ -29,6 +31,7 @@ class Ledger:
         self.commitments: dict[int, str] = {}
         self.entropy: dict[int, str] = {}
         self.revealed: list[dict] = []
+        self.of_deal: list[dict] = []
 
     def enter(self, entries: list[dict]) -> None:
         """Write down what comes next in the log. There are no gaps and nothing comes twice."""
@@ -36,6 +39,9 @@ class Ledger:
             assert entry["id"] == self.read + 1
             self.read = entry["id"]
             event = entry["event"]
+            if event["type"] == "dealt":
+                self.of_deal = []
+            self.of_deal.append(event)
             getattr(self, "_" + event["type"])(event)
 
     def agrees_with(self, view: dict) -> None:
@@ -50,7 +56,10 @@ class Ledger:
         deal = view["deal"]
         if deal is None:
             assert self.result is not None
+            assert view["memory"] is None
             return
+        if view["memory"] is not None:  # asked for
+            assert view["memory"] == remembered(self.of_deal, view["options"])
         assert deal["number"] == len(self.dealers)
         assert deal["dealer"] == self.dealers[-1]
         assert deal["stock"] == self.stock

@@ -323,6 +323,10 @@ def a_rematch(house: House) -> Table:
     return table
 
 
+def from_memory(house: House) -> Table:
+    return house.position(hands="5C 5D KH | 2S 3S", pile="9D", memory=False)
+
+
 def by_invitation(house: House) -> Table:
     return house.waiting("straight", 3, more={"private": True})
 
@@ -455,6 +459,14 @@ REQUESTS: list[tuple[str, int, str, Callable[[House], Table], Ask]] = [
      lambda table: elsewhere(table).get("rules")),
     ("a code that does not exist", 404, "no_such_error", playing,
      lambda table: table.house.client().get("/errors/canasta")),
+    ("a look with what everybody saw, from memory", 409, "no_memory", from_memory,
+     lambda table: table.players[GUEST].get("?memory=true")),
+    ("a spectator's look at such a table", 409, "no_memory", from_memory,
+     lambda table: table.stranger.get("?memory=true")),
+    ("a move at such a table, to be answered with it", 409, "no_memory", from_memory,
+     lambda table: table.players[HOST].post("discard?memory=true", {"card": "KH"})),
+    ("a check of such a move", 409, "no_memory", from_memory,
+     lambda table: table.players[HOST].post("discard?memory=true&check=true", {"card": "KH"})),
     ("a seat at a full table", 409, "table_full", full,
      lambda table: table.stranger.post("join", {"name": "eva"})),
     ("a seat when the match has begun", 409, "already_started", playing,
