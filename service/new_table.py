@@ -71,15 +71,16 @@ def empty_table(wanted: NewTable, game_id: str, now: int, seed: str) -> Game:
     if record:
         guard_options(record, rules)
     if len(wanted.computers) >= wanted.seats:
-        most = wanted.seats - 1
         raise BadTable(
-            f"computers: with {wanted.seats} seats there is room for {most} beside yours.",
+            Text("{field}: with {seats} seats there is room for {most} beside yours."),
             field="computers",
             seats=wanted.seats,
+            most=wanted.seats - 1,
         )
     if wanted.public and wanted.private:
         raise BadTable(
-            "private: a public table is for everybody; choose one of the two.", field="private"
+            Text("{field}: a public table is for everybody; choose one of the two."),
+            field="private",
         )
     practice = _practice(wanted.practice, seed, record)
     if practice:  # what cannot be dealt is refused now, not when the last player comes
@@ -159,7 +160,7 @@ def _practice(wish: PracticeWish | None, seed: str, record: DealRecord | None) -
     if wish is None:
         return None
     if wish.seed is None and wish.order is None and record is None:
-        raise BadPractice("A practice table needs a seed, the order of the cards, or a deal.")
+        raise BadPractice(Text("A practice table needs a seed, the order of the cards, or a deal."))
     if wish.seed is not None:
         seed = _clean("practice.seed", wish.seed, MOST_SEED_CHARACTERS)
     if record:
@@ -174,12 +175,18 @@ def _clean(field: str, text: str, most: int) -> str:
         hidden = sign in _BLANK or (category == "Cf" and sign not in _JOINERS)
         if hidden or category in _UNPRINTABLE:
             raise BadText(
-                f"{field}: U+{ord(sign):04X} is a control or invisible character; leave it out.",
+                Text("{field}: {sign} is a control or invisible character; leave it out."),
                 field=field,
+                sign=f"U+{ord(sign):04X}",
             )
     clean = " ".join(unicodedata.normalize("NFC", text).split())
     if not clean.strip(_JOINERS + " "):
         clean = ""
     if not 1 <= len(clean) <= most:
-        raise BadText(f"{field}: must have 1 to {most} characters, not {len(clean)}.", field=field)
+        raise BadText(
+            Text("{field}: must have 1 to {most} characters, not {length}."),
+            field=field,
+            most=most,
+            length=len(clean),
+        )
     return clean

@@ -137,9 +137,7 @@ def with_turnovers(record: DealRecord, shuffle: Shuffle) -> DealRecord:
 # ------------------------------------------------------------------------------- running again
 
 
-def _positions(
-    record: DealRecord, shuffle: Shuffle, match: Match | None
-) -> Iterator[Position]:
+def _positions(record: DealRecord, shuffle: Shuffle, match: Match | None) -> Iterator[Position]:
     events: tuple[Event, ...] = ()
     if match is None:
         match, events = _dealt(record)
