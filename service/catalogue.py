@@ -145,14 +145,36 @@ CATALOGUE: dict[str, Entry] = {
         _leaf(
             errors.BadPractice,
             Text(
-                "A practice table says beforehand how the cards come: by a seed, or by the order "
-                "of the whole pack. What was sent holds neither, names a dealer who does not sit "
-                "there, or lists other cards than the pack has with these options. Correct it as "
-                "the detail says."
+                "A practice table says beforehand how the cards come: by a seed, by the order of "
+                "the whole pack, or by a deal that it goes on with. What was sent holds none of "
+                "them, names a dealer who does not sit there, lists other cards than the pack has "
+                "with these options, or asks for another table, or for a later point, than the "
+                "deal has. Correct it as the detail says."
             ),
             dealer=_SEAT,
+            field=Text("The field of the request in which the table differs from the deal."),
+            most=Text("After how many moves the deal can be gone on with at the latest."),
             missing=Text("The cards of the pack that the order lacks, a list."),
             extra=Text("The cards that the order has too often, a list."),
+        ),
+        _leaf(
+            errors.BadNotation,
+            Text(
+                "A deal is written as text in a notation of the service, with a line for each "
+                "turn, so that it can be read, sent and gone on with. This text is not written "
+                "so. Correct the line that the detail names; docs/notation.md of the service says "
+                "what is expected there."
+            ),
+            line=Text("The number of the line, from 1."),
+        ),
+        _leaf(
+            errors.BadReplay,
+            Text(
+                "A recorded deal is played again by the rules, move by move, before it is used. "
+                "One of its moves is against them, gives another card than is recorded, or the "
+                "deal cannot begin so. Correct the record, or go on with it from a point before."
+            ),
+            move=Text("The first move that fails, from 1; missing where the deal cannot begin."),
         ),
         _leaf(
             errors.BadTable,

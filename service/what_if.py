@@ -29,9 +29,7 @@ def deal_until(text: str, moves: int | None) -> DealRecord:
     wanted = most if moves is None else moves
     if wanted > most:
         raise BadPractice(
-            Text("practice.moves: the deal has {most} moves, so it is from 0 to {most}."),
-            moves=wanted,
-            most=most,
+            Text("practice.moves: the deal has {most} moves, so it is from 0 to {most}."), most=most
         )
     turnovers, over = 0, False
     for position in islice(positions(record), wanted + 1):
@@ -39,8 +37,7 @@ def deal_until(text: str, moves: int | None) -> DealRecord:
         over = position.match.deal is None
     if over:
         raise BadPractice(
-            Text("practice.moves: after {moves} moves the deal is over; take {most} at the most."),
-            moves=wanted,
+            Text("practice.moves: by then the deal is over; take {most} at the most."),
             most=wanted - 1,
         )
     return replace(record, moves=record.moves[:wanted], turnovers=record.turnovers[:turnovers])
@@ -98,8 +95,10 @@ def gone_to(match: Match, record: DealRecord, now: int) -> tuple[Match, tuple[Ev
 
 def _differs(field: str, deal: OptionValue, table: OptionValue) -> BadPractice:
     return BadPractice(
-        Text("{field}: the deal to go on with has {deal}, not {table}."),
+        Text("{field}: the deal to go on with has {deal}, not {table}.").format(
+            field=field,
+            deal="null" if deal is None else deal,
+            table="null" if table is None else table,
+        ),
         field=field,
-        deal="null" if deal is None else deal,
-        table="null" if table is None else table,
     )

@@ -389,13 +389,14 @@ def of_a_later_service(house: House) -> Table:
     return table
 
 
-NOT_A_PACK = """\
+A_DEAL = f"""\
 [Rummy "1"]
 [Variant "straight"]
 [Players "2"]
 [Options "deals=1"]
 [Dealer "0"]
-[Cards "AS"]
+[Cards "{" ".join(pack(1, 0))}"]
+1. 1: take
 """
 
 
@@ -614,7 +615,13 @@ REQUESTS: list[tuple[str, int, str, Callable[[House], Table], Ask]] = [
     ("a text that is no deal", 422, "bad_notation", playing,
      lambda table: new(table, practice={"deal": "[Rummy]"})),
     ("a deal that cannot be played", 422, "bad_replay", playing,
-     lambda table: new(table, practice={"deal": NOT_A_PACK})),
+     lambda table: new(table, practice={"deal": A_DEAL.replace("take", "drop")})),
+    ("a deal with a pack that is none", 422, "bad_replay", playing,
+     lambda table: new(table, practice={"deal": A_DEAL.replace("AS", "2S")})),
+    ("a deal that has not so many moves", 422, "bad_practice", playing,
+     lambda table: new(table, practice={"deal": A_DEAL, "moves": 2})),
+    ("a deal of another variant", 422, "bad_practice", playing,
+     lambda table: new(table, variant="parlett", practice={"deal": A_DEAL})),
     ("a pack that is none", 422, "bad_practice", playing,
      lambda table: new(table, options={"deals": 1}, practice={"order": ["AS"] * 52})),
     ("a record of a later version of the service", 503, "unreadable_record", of_a_later_service,
