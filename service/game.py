@@ -11,6 +11,7 @@ from service.rummy import model
 from service.rummy.cards import Card
 from service.rummy.computer import Level
 from service.rummy.rules import OptionValue
+from service.text import Text
 
 FORMAT = 2
 """The number of the record's layout. Raise it with any change that older code cannot read."""
@@ -266,5 +267,5 @@ def decode_result(stored: bytes) -> model.DealResult:
 
 def _unreadable() -> UnreadableRecord:
     return UnreadableRecord(
-        "The game was stored in a form that this version of the service cannot read."
+        Text("The game was stored in a form that this version of the service cannot read.")
     )

@@ -13,6 +13,7 @@ from service.rummy.computer import Level
 from service.rummy.engine import new_match
 from service.rummy.rules import Choices, agree
 from service.seating import seated
+from service.text import Text
 
 MOST_NAME_CHARACTERS = 40
 MOST_SEED_CHARACTERS = 200
@@ -54,15 +55,16 @@ def empty_table(wanted: NewTable, game_id: str, now: int) -> Game:
     """
     rules = agree(wanted.variant, wanted.seats, wanted.options)
     if len(wanted.computers) >= wanted.seats:
-        most = wanted.seats - 1
         raise BadTable(
-            f"computers: with {wanted.seats} seats there is room for {most} beside yours.",
+            Text("{field}: with {seats} seats there is room for {most} beside yours."),
             field="computers",
             seats=wanted.seats,
+            most=wanted.seats - 1,
         )
     if wanted.public and wanted.private:
         raise BadTable(
-            "private: a public table is for everybody; choose one of the two.", field="private"
+            Text("{field}: a public table is for everybody; choose one of the two."),
+            field="private",
         )
     practice = _practice(wanted.practice)
     if practice:  # what cannot be dealt is refused now, not when the last player comes
@@ -120,7 +122,7 @@ def _practice(wish: PracticeWish | None) -> Practice | None:
     if wish is None:
         return None
     if wish.seed is None and wish.order is None:
-        raise BadPractice("A practice table needs a seed, or the order of the cards.")
+        raise BadPractice(Text("A practice table needs a seed, or the order of the cards."))
     seed = secrets.token_hex(32)
     if wish.seed is not None:
         seed = _clean("practice.seed", wish.seed, MOST_SEED_CHARACTERS)
@@ -134,12 +136,18 @@ def _clean(field: str, text: str, most: int) -> str:
         hidden = sign in _BLANK or (category == "Cf" and sign not in _JOINERS)
         if hidden or category in _UNPRINTABLE:
             raise BadText(
-                f"{field}: U+{ord(sign):04X} is a control or invisible character; leave it out.",
+                Text("{field}: {sign} is a control or invisible character; leave it out."),
                 field=field,
+                sign=f"U+{ord(sign):04X}",
             )
     clean = " ".join(unicodedata.normalize("NFC", text).split())
     if not clean.strip(_JOINERS + " "):
         clean = ""
     if not 1 <= len(clean) <= most:
-        raise BadText(f"{field}: must have 1 to {most} characters, not {len(clean)}.", field=field)
+        raise BadText(
+            Text("{field}: must have 1 to {most} characters, not {length}."),
+            field=field,
+            most=most,
+            length=len(clean),
+        )
     return clean

@@ -44,6 +44,7 @@ from service.game import (
     encode_result,
 )
 from service.rummy.model import DealEnded, DealResult
+from service.text import Text
 
 _COMMIT = Path(__file__).with_name("commit.lua").read_text()
 _COMMIT_SHA = hashlib.sha1(_COMMIT.encode(), usedforsecurity=False).hexdigest()
@@ -249,7 +250,7 @@ class Store:
         last. It stays good when tables come and go. Raises BadCursor.
         """
         if before is not None and not _ENTRY.fullmatch(before):
-            raise BadCursor("The cursor is not one that this list has given out.")
+            raise BadCursor(Text("The cursor is not one that this list has given out."))
         found: list[Game] = []
         with self._slot():
             left, count = _MOST_ENTRIES, limit + 1
@@ -516,8 +517,8 @@ def _entry(game: Game) -> str:
 
 
 def _no_such_game() -> NoSuchGame:
-    return NoSuchGame("There is no game with this id; it may have expired.")
+    return NoSuchGame(Text("There is no game with this id; it may have expired."))
 
 
 def _unavailable() -> StoreUnavailable:
-    return StoreUnavailable("The store of the games does not answer at the moment.")
+    return StoreUnavailable(Text("The store of the games does not answer at the moment."))

@@ -57,6 +57,7 @@ from service.seating import (
     with_computers,
 )
 from service.store import Mark, Store
+from service.text import Text
 from service.tokens import (
     game_id_for,
     game_id_of,
@@ -149,7 +150,7 @@ class Tables:
             return _seat_taken(done.game, claim.token, done.logged)
         if mark and (before := self._made_before(mark, terms)):
             return before
-        raise TooBusy("Another request with this key is making the table; send it again.")
+        raise TooBusy(Text("Another request with this key is making the table; send it again."))
 
     def join(
         self, game_id: str, name: str, invitation: str | None = None, terms: Terms = NO_TERMS
@@ -192,7 +193,7 @@ class Tables:
         if mark is None or not self._was_done(new_id, mark):
             guard_version(old, terms.version)
         if guard_playing(old).result is None:
-            raise MatchNotOver("A rematch can be asked for when the match is over.")
+            raise MatchNotOver(Text("A rematch can be asked for when the match is over."))
         self._changes.begin(*rematch_of(old, new_id, self.clock()))
         seat = Seat(old.seats[place].name, hash_of(claim.token), place=place)
 
@@ -204,7 +205,9 @@ class Tables:
         try:
             done = self._changes.make(new_id, take_seat, mark, claim)
         except Refused as refusal:
-            refusal.detail = f"In the rematch, game {new_id}: {refusal.detail}"
+            refusal.detail = Text("In the rematch, game {game}: {reason}").format(
+                game=new_id, reason=refusal.detail
+            )
             raise
         self._point_to(old, new_id)
         if done.repeats:
@@ -592,7 +595,9 @@ def _moved(
         play = refusal.params.get("play")
         refusal.instead = near(match, seat, move, now, play=play if isinstance(play, int) else None)
         if isinstance(refusal, NotYourTurn) and game.seats[seat].forced:
-            refusal.detail += " Your last one was played by force, since its time was up (table.1)."
+            refusal.detail = Text(
+                "{reason} Your last one was played by force, since its time was up (table.1)."
+            ).format(reason=refusal.detail)
         raise
     game = replace(game, match=match)
     return with_seat(game, seat, replace(game.seats[seat], forced=0)), events

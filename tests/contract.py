@@ -30,15 +30,19 @@ SOMETIMES_WITHOUT_A_CLAUSE = {
 """Codes that cite a clause as a rule."""
 
 _DOCUMENT = "urn:contract"
+_LANGUAGE = {"Content-Language": {"$ref": "#/components/headers/ContentLanguage"}}
 _NOWHERE = {
-    "404": {"content": {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}}},
-    "400": {"content": {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}}},
+    status: {
+        "headers": _LANGUAGE,
+        "content": {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }
+    for status in ("404", "400")
 }
 _ALLOW = {"Allow": {"required": True, "schema": {"type": "string"}}}
 _OPTIONS = {"200": {"headers": _ALLOW}}
 _WRONG_METHOD = {
     "405": {
-        "headers": _ALLOW,
+        "headers": _ALLOW | _LANGUAGE,
         "content": {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}},
     }
 }
@@ -99,13 +103,22 @@ class Contract:
         return responses
 
     def _check_headers(self, where: str, documented: dict[str, Any], response: Any) -> None:
-        for name, header in documented.get("headers", {}).items():
+        for name, written in documented.get("headers", {}).items():
+            header = self._header(written)
             value = response.headers.get(name)
             if value is None:
                 assert not header.get("required"), f"{where}: the header {name} is missing"
                 continue
             sent = int(value) if header["schema"].get("type") == "integer" else value
             self._validate(f"{where}: header {name}", header["schema"], sent, self._answers)
+
+    def _header(self, written: dict[str, Any]) -> dict[str, Any]:
+        """The header as it is written there, or where the reference points to."""
+        if "$ref" not in written:
+            return written
+        name = written["$ref"].removeprefix("#/components/headers/")
+        found: dict[str, Any] = self.document["components"]["headers"][name]
+        return found
 
     def _check_body(
         self, where: str, documented: dict[str, Any], response: Any, *, bodiless: bool

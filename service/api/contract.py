@@ -10,10 +10,11 @@ from apispec.ext.marshmallow import MarshmallowPlugin
 from flask import Flask
 
 import service
-from service.api import docs, games, http, operations, problems, schemas, variants
+from service.api import docs, games, http, language, operations, problems, schemas, variants
 from service.rummy.cards import Card
 from service.rummy.rules import OPTIONS, Rules
 from service.tables import Tables
+from service.text import Text
 from service.views import GameId
 
 Schema = dict[str, Any]
@@ -67,8 +68,14 @@ A refusal is `application/problem+json`, changes nothing, and has a stable `code
 `detail` for people and, where the rules stand in the way, their clause as `rule`. Its `type` is the
 address of the page that explains the code, with all that its `params` can hold. With a refused move
 `try` lists up to three legal ones near to it, the nearest first, as bodies that are ready to send.
-Each operation lists its codes by status. 503 can be tried again after the seconds in `Retry-After`. Fields of
-bodies and, under `/v1`, query parameters that are not documented are refused, not ignored.
+Each operation lists its codes by status. 503 can be tried again after the seconds in
+`Retry-After`. Fields of bodies and, under `/v1`, query parameters that are not documented are
+refused, not ignored.
+
+## Languages
+What people read is in English, Swedish or Danish, by the request's `Accept-Language`: `sv-FI`
+is answered in Swedish, and what is not spoken here is passed over. `Content-Language` says which
+it is. What programs read (codes, parameters, cards, the names of options) is the same in all.
 """
 
 _NAMED: dict[str, Schema] = {
@@ -139,6 +146,7 @@ def register(app: Flask, tables: Tables) -> None:
             "description": "The token of a seat, from making a table or joining one.",
         },
     )
+    api.spec.components.header("ContentLanguage", language.HEADER)
     for name, schema in _answer_schemas().items():
         api.spec.components.schema(name, schema)
     for request in schemas.PLAYS.values():
@@ -187,11 +195,18 @@ def _answer_schemas() -> dict[str, Schema]:
         problems.Problem,
     )
     _, components = msgspec.json.schema_components(
-        answers, ref_template="#/components/schemas/{name}"
+        answers, schema_hook=_text_schema, ref_template="#/components/schemas/{name}"
     )
     rules = components[Rules.__name__]["properties"]
     rules |= {name: schemas.option_schema(option) for name, option in OPTIONS.items()}
     return components
+
+
+def _text_schema(kind: type[Any]) -> Schema:
+    """The schema of a Text, which is a string in the language of the answer."""
+    if issubclass(kind, Text):
+        return {"type": "string"}
+    raise NotImplementedError(f"{kind} has no schema")
 
 
 def _exact(node: Any) -> Any:

@@ -1,18 +1,22 @@
 """Errors as answers: every refusal is RFC 9457 problem+json; the statuses stand in one table."""
 
 import logging
+from collections.abc import Callable
 from typing import Annotated, Any, cast
 from urllib.parse import quote
 
 import msgspec
 from flask import Flask, Response, request
 from msgspec import Meta, Struct, field
+from msgspec.structs import replace
 from werkzeug.exceptions import HTTPException
 
 from service import errors
+from service.api import language
 from service.catalogue import CATALOGUE
 from service.errors import FieldProblem, OptionProblem, Param, RummyError
 from service.rummy.model import Move
+from service.text import Text, said
 
 MIMETYPE = "application/problem+json"
 
@@ -38,9 +42,9 @@ _OF_HTTP = {
 """The code of what the framework itself refuses, by status; the catalogue has the titles."""
 
 _OWN_WORDS = {
-    404: "Nothing is served here; /docs shows what there is, under /v1.",
-    405: "The header Allow names the methods of this address.",
-    413: "No request of this service needs a body so large.",
+    404: Text("Nothing is served here; /docs shows what there is, under /v1."),
+    405: Text("The header Allow names the methods of this address."),
+    413: Text("No request of this service needs a body so large."),
 }
 """What to say instead of the framework's own sentences, by status."""
 
@@ -60,7 +64,10 @@ _HEADERS = {
         }
     },
 }
-"""The headers that come with a refusal, for the contract."""
+"""The headers that come with a refusal of that status, for the contract."""
+
+_LANGUAGE = {"Content-Language": {"$ref": "#/components/headers/ContentLanguage"}}
+"""The header of every refusal."""
 
 _log = logging.getLogger(__name__)
 
@@ -78,7 +85,7 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
             },
         ),
     ]
-    title: Annotated[str, Meta(description="What the code means.")]
+    title: Annotated[str, Meta(description="What the code means, in a language of the caller's.")]
     status: Annotated[
         int,
         Meta(
@@ -86,7 +93,9 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
             extra_json_schema={"minimum": 400, "maximum": 599},
         ),
     ]
-    detail: Annotated[str, Meta(description="What is wrong with this very request.")]
+    detail: Annotated[
+        str, Meta(description="What is wrong with this very request, in that language.")
+    ]
     instance: Annotated[str, Meta(description="The path of the request.")]
     code: Annotated[
         str,
@@ -152,11 +161,10 @@ def documented_http(*statuses: int) -> dict[str, Any]:
 
 
 def _refusal(error: RummyError) -> Response:
-    status = status_of(type(error))
     problem = Problem(
         type=_page(error.code),
         title=error.title,
-        status=status,
+        status=status_of(type(error)),
         detail=error.detail,
         instance=request.path,
         code=error.code,
@@ -177,7 +185,9 @@ def _refusal(error: RummyError) -> Response:
 def _http_error(error: HTTPException) -> Response:
     status = error.code or 500
     code = _OF_HTTP.get(status)
-    title = str(CATALOGUE[code].title) if code else error.name
+    title = CATALOGUE[code].title if code else Text("The request was refused")
+    # The framework's own sentences are in English only, so they are left out.
+    own = error.description if isinstance(error.description, Text) else None
     headers = {
         name: value for name, value in error.get_headers() if name in {"Allow", "Retry-After"}
     }
@@ -186,7 +196,7 @@ def _http_error(error: HTTPException) -> Response:
             type=_page(code) if code else "about:blank",  # which says: no more than the status
             title=title,
             status=status,
-            detail=_OWN_WORDS.get(status) or error.description or title,
+            detail=own or _OWN_WORDS.get(status, title),
             instance=request.path,
             code=code or f"http_{status}",
         ),
@@ -201,9 +211,9 @@ def _failure(error: Exception) -> Response:
     return _answer(
         Problem(
             type=_page(code),
-            title=str(CATALOGUE[code].title),
+            title=CATALOGUE[code].title,
             status=500,
-            detail="The service failed at this request; it has been logged.",
+            detail=Text("The service failed at this request; it has been logged."),
             instance=request.path,
             code=code,
         ),
@@ -212,9 +222,27 @@ def _failure(error: Exception) -> Response:
 
 
 def _answer(problem: Problem, headers: dict[str, str]) -> Response:
-    response = Response(msgspec.json.encode(problem), problem.status, headers, mimetype=MIMETYPE)
+    """The problem as an answer in the caller's language."""
+    spoken = language.of_request()
+    body = msgspec.json.encode(_said(problem, language.translator(spoken)))
+    response = Response(body, problem.status, headers, mimetype=MIMETYPE)
     response.headers["Cache-Control"] = "no-store"
-    return response
+    return language.marked(response, spoken)
+
+
+def _said(problem: Problem, translate: Callable[[str], str]) -> Problem:
+    """The problem with each of its sentences in another language."""
+    return replace(
+        problem,
+        title=said(problem.title, translate),
+        detail=said(problem.detail, translate),
+        fields=tuple(
+            replace(wrong, reason=said(wrong.reason, translate)) for wrong in problem.fields
+        ),
+        options=tuple(
+            replace(option, reason=said(option.reason, translate)) for option in problem.options
+        ),
+    )
 
 
 def _page(code: str) -> str:
@@ -224,9 +252,9 @@ def _page(code: str) -> str:
 
 def _response(status: int, titles: dict[str, str]) -> dict[str, Any]:
     """The response of a status; `x-codes` are its codes once more, for programs."""
-    response = {
+    return {
         "description": "\n".join(f"* `{code}`: {title}" for code, title in titles.items()),
+        "headers": _LANGUAGE | _HEADERS.get(status, {}),
         "content": {MIMETYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
         "x-codes": list(titles),
     }
-    return response | ({"headers": _HEADERS[status]} if status in _HEADERS else {})

@@ -13,6 +13,7 @@ from msgspec import Struct, convert
 
 from service.errors import NoSuchVariant, OptionProblem, OptionsRefused
 from service.rummy.cards import RANKS, SUITS
+from service.text import Text, either
 
 OptionValue = bool | int | str | None
 Choices = Mapping[str, OptionValue]
@@ -96,18 +97,21 @@ class Option(Struct, frozen=True, kw_only=True):
     """Clauses of the variants that have one of their own. `rule` is for the others, and for a table
     that plays it as a house rule."""
 
-    def problem(self, value: OptionValue) -> str | None:
+    def problem(self, value: OptionValue) -> Text | None:
         """Why `value` can never be this option's value, or None if it can."""
         if value is None:
-            return None if self.nothing else "must have a value"
+            return None if self.nothing else Text("must have a value")
         if self.kind == "switch":
-            return None if isinstance(value, bool) else "must be true or false"
+            return None if isinstance(value, bool) else Text("must be true or false")
         if self.kind == "choice":
-            return None if value in self.choices else f"must be one of {', '.join(self.choices)}"
+            if value in self.choices:
+                return None
+            return Text("must be one of {choices}").format(choices=", ".join(self.choices))
         if not isinstance(value, int) or isinstance(value, bool):
-            return "must be a whole number"
-        within = self.low <= value <= self.high
-        return None if within else f"must be from {self.low} to {self.high}"
+            return Text("must be a whole number")
+        if self.low <= value <= self.high:
+            return None
+        return Text("must be from {low} to {high}").format(low=self.low, high=self.high)
 
 
 class Preset(Struct, frozen=True, kw_only=True):
@@ -153,7 +157,10 @@ def preset_of(variant: str) -> Preset:
         return PRESETS[variant]
     except KeyError:
         raise NoSuchVariant(
-            f"There is no variant {variant!r}; there are {', '.join(PRESETS)}.", variant=variant
+            Text("There is no variant {variant}; there are {variants}.").format(
+                variant=repr(variant), variants=", ".join(PRESETS)
+            ),
+            variant=variant,
         ) from None
 
 
@@ -223,60 +230,79 @@ def _value_problems(preset: Preset, players: int, chosen: Choices) -> Iterator[O
         yield OptionProblem(
             "players",
             players,
-            f"{preset.name} is for {fewest} to {most} players",
+            Text("{variant} is for {fewest} to {most} players").format(
+                variant=preset.name, fewest=fewest, most=most
+            ),
             clause(preset.id, "players"),
         )
     for name, value in chosen.items():
         if name not in OPTIONS:
-            yield OptionProblem(name, value, f"there is no such option{_hint(name)}", None)
+            yield OptionProblem(name, value, _no_such_option(name), None)
         elif reason := OPTIONS[name].problem(value):
             yield OptionProblem(name, value, reason, clause(preset.id, name))
 
 
-def _hint(name: str) -> str:
+def _no_such_option(name: str) -> Text:
     near = get_close_matches(name, OPTIONS, n=1)
-    return f"; did you mean {near[0]}?" if near else f"; there are {', '.join(OPTIONS)}"
+    if near:
+        return Text("there is no such option; did you mean {option}?").format(option=near[0])
+    return Text("there is no such option; there are {options}").format(options=", ".join(OPTIONS))
 
 
 def _joint_problems(preset: Preset, rules: Rules, chosen: Choices) -> Iterator[OptionProblem]:
     """What is wrong with the choices together."""
 
-    def problem(option: str, reason: str) -> OptionProblem:
+    def problem(option: str, reason: Text) -> OptionProblem:
         return OptionProblem(option, getattr(rules, option), reason, clause(preset.id, option))
 
     cards = len(RANKS) * len(SUITS) * rules.decks + rules.jokers
     needed = rules.hand_size * rules.players + rules.upcard + 1
     if rules.decks not in preset.decks[rules.players]:
-        usual = " or ".join(map(str, preset.decks[rules.players]))
         yield problem(
-            "decks", f"with {rules.players} players {preset.name} takes {usual}, not {rules.decks}"
+            "decks",
+            Text("with {players} players {variant} takes {usual}, not {decks}").format(
+                players=rules.players,
+                variant=preset.name,
+                usual=either([str(decks) for decks in preset.decks[rules.players]]),
+                decks=rules.decks,
+            ),
         )
     elif needed > cards:
         yield problem(
             "hand_size",
-            f"{rules.players} hands of {rules.hand_size}, the upcard if there is one and a card "
-            f"for the stock are {needed} cards; the pack has {cards}",
+            Text(
+                "{players} hands of {hand_size}, the upcard if there is one and a card for the "
+                "stock are {needed} cards; the pack has {cards}"
+            ).format(players=rules.players, hand_size=rules.hand_size, needed=needed, cards=cards),
         )
     if 0 < rules.jokers < preset.fewest_jokers:
         yield problem(
-            "jokers", f"{preset.name} is played with none or at least {preset.fewest_jokers}"
+            "jokers",
+            Text("{variant} is played with none or at least {fewest}").format(
+                variant=preset.name, fewest=preset.fewest_jokers
+            ),
         )
     if rules.turnover_new_upcard and rules.turnover_keeps_upcard:
         yield problem(
             "turnover_new_upcard",
-            "a new upcard cannot be turned while the old one stays (turnover_keeps_upcard)",
+            Text("a new upcard cannot be turned while the old one stays (turnover_keeps_upcard)"),
         )
     if rules.call == "timed" and rules.call_seconds is None:
-        yield problem("call_seconds", "a timed call needs the number of seconds")
+        yield problem("call_seconds", Text("a timed call needs the number of seconds"))
     if rules.call != "timed" and rules.call_seconds is not None:
-        yield problem("call_seconds", f"is only for a timed call, and call is {rules.call}")
+        yield problem(
+            "call_seconds",
+            Text("is only for a timed call, and call is {call}").format(call=rules.call),
+        )
     if rules.deals is not None and rules.target is not None:
-        yield problem("target", "a match ends after a number of deals or at a target, not both")
+        yield problem(
+            "target", Text("a match ends after a number of deals or at a target, not both")
+        )
     if rules.deals is None and rules.target is None:
         ending = next((name for name in _MATCH_END if name in chosen), "deals")
         yield problem(
             ending,
-            "say how the match ends: choose deals (a number of deals) or target (a score)",
+            Text("say how the match ends: choose deals (a number of deals) or target (a score)"),
         )
 
 
