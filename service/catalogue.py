@@ -432,9 +432,9 @@ CATALOGUE: dict[str, Entry] = {
         _leaf(
             errors.CallPending,
             Text(
-                "The card just discarded fits a meld on the table, and everybody has some seconds "
-                "to call it. Until that time is up the next player does not draw. Draw after that, "
-                "or call the card yourself."
+                "The card just discarded fits a meld on the table, and the others have some "
+                "seconds to call it. Until that time is up the next player does not draw. Draw "
+                "after that, or call the card yourself."
             ),
             rules=["call-rummy.5"],
             upcard=Text("The card that can be called."),
@@ -656,8 +656,8 @@ CATALOGUE: dict[str, Entry] = {
         _leaf(
             errors.OwnDiscard,
             Text(
-                "Who discarded the card could have laid it off instead, so the call belongs to the "
-                "others. In your own turn, lay off what fits before you discard."
+                "The call belongs to the others: who discarded the card had the turn to lay it "
+                "off. In your own turn, lay off what fits before you discard."
             ),
             rules=["call-rummy.5"],
             card=_CARD,
