@@ -64,6 +64,7 @@ class Rules(Struct, frozen=True, kw_only=True):
     target: int | None
     turn_seconds: int | None = None
     away_after: int = AWAY_AFTER
+    memory: bool = True
 
     @property
     def fullest_set(self) -> int:
@@ -118,9 +119,9 @@ class Preset(Struct, frozen=True, kw_only=True):
     """A variant: the option values of one rule text, some by the number of players."""
 
     id: str
-    name: str
-    summary: str
-    source: str
+    name: Text
+    summary: Text
+    source: Text
     players: tuple[int, int]
     decks: dict[int, tuple[int, ...]]
     """By players: the numbers of decks that may be played, the usual one first."""
@@ -179,14 +180,41 @@ def deviations(rules: Rules) -> tuple[Deviation, ...]:
 
     How the match ends is a choice that every table makes, so it is no deviation.
     """
-    preset = preset_of(rules.variant)
-    usual = _effective(preset, rules.players, {"decks": rules.decks, "aces": rules.aces})
-    usual |= {"decks": preset.decks[rules.players][0], "aces": preset.values["aces"]}
+    usual = usual_values(rules)
     return tuple(
-        Deviation(option, usual[option], getattr(rules, option), clause(preset.id, option))
+        Deviation(option, usual[option], getattr(rules, option), clause(rules.variant, option))
         for option in OPTIONS
         if option not in _MATCH_END and getattr(rules, option) != usual[option]
     )
+
+
+def choices_of(rules: Rules) -> Choices:
+    """The choices by which `agree` comes to these rules: what deviates, and how the match ends."""
+    chosen: dict[str, OptionValue] = {
+        deviation.option: deviation.value for deviation in deviations(rules)
+    }
+    ending = "deals" if rules.target is None else "target"
+    return chosen | {ending: getattr(rules, ending)}
+
+
+def usual_values(rules: Rules) -> dict[str, OptionValue]:
+    """The preset's own value of every option, for as many players, decks and as high aces."""
+    preset = preset_of(rules.variant)
+    usual = _effective(preset, rules.players, {"decks": rules.decks, "aces": rules.aces})
+    return usual | {"decks": preset.decks[rules.players][0], "aces": preset.values["aces"]}
+
+
+def usual_rules(variant: str, players: int) -> Rules:
+    """The preset as it is; how the match ends is left open where each table has to choose.
+
+    Raises NoSuchVariant, and OptionsRefused where it is not for so many players.
+    """
+    preset = preset_of(variant)
+    problems = tuple(_value_problems(preset, players, {}))
+    if problems:
+        raise OptionsRefused(problems)
+    values = defaults(preset, players)
+    return convert({"variant": variant, "players": players, **values}, Rules)
 
 
 def defaults(preset: Preset, players: int) -> dict[str, OptionValue]:
@@ -210,6 +238,7 @@ def _effective(preset: Preset, players: int, chosen: Choices) -> dict[str, Optio
     values["ace_points"] = _HIGH_ACE_POINTS if aces == "high_or_low" else _LOW_ACE_POINTS
     values["deals"] = values["target"] = values["call_seconds"] = values["turn_seconds"] = None
     values["away_after"] = AWAY_AFTER
+    values["memory"] = True
     if preset.match_end == "deals" and chosen.get("target") is None:
         values["deals"] = 1
     values |= chosen
@@ -565,6 +594,15 @@ OPTIONS: dict[str, Option] = {
             unit="turns",
             rule="table.2",
         ),
+        Option(
+            name="memory",
+            summary=(
+                "Whether the view tells on request what everybody saw: the cards that went into "
+                "hands face up, and the discards so far."
+            ),
+            kind="switch",
+            rule="table.7",
+        ),
     )
 }
 """Every option, in the order in which the rules speak of them."""
@@ -577,12 +615,12 @@ PRESETS: dict[str, Preset] = {
     for preset in (
         Preset(
             id="straight",
-            name="Straight Rummy",
-            summary=(
+            name=Text("Straight Rummy"),
+            summary=Text(
                 "Basic Rummy after Pagat: one new meld a turn, then layoffs on anyone's melds; "
                 "the winner takes the points."
             ),
-            source="A Swedish guide to Basic or Straight Rummy, after Pagat",
+            source=Text("A Swedish guide to Basic or Straight Rummy, after Pagat"),
             players=(2, 6),
             decks=dict.fromkeys(range(2, 7), _ONE_OR_TWO),
             hand_sizes={1: _TEN_SEVEN_SIX},
@@ -609,12 +647,12 @@ PRESETS: dict[str, Preset] = {
         ),
         Preset(
             id="seven-card",
-            name="Seven-card Rummy",
-            summary=(
+            name=Text("Seven-card Rummy"),
+            summary=Text(
                 "The Swedish game: seven cards, no upcard at the deal, layoffs on the own melds; "
                 "jokers and high aces as variants."
             ),
-            source="A Swedish description of seven-card rummy with its variants",
+            source=Text("A Swedish description of seven-card rummy with its variants"),
             players=(2, 8),
             decks=dict.fromkeys(range(2, 5), _ONE_OR_TWO) | dict.fromkeys(range(5, 9), (2,)),
             hand_sizes={1: dict.fromkeys(range(2, 9), 7)},
@@ -640,12 +678,12 @@ PRESETS: dict[str, Preset] = {
         ),
         Preset(
             id="parlett",
-            name="Parlett's Basic Rummy",
-            summary=(
+            name=Text("Parlett's Basic Rummy"),
+            summary=Text(
                 "Any number of melds a turn, layoffs on anyone's melds, one or two decks, jokers "
                 "if wished; the whole pile is turned over."
             ),
-            source="David Parlett's basic rummy, in a Danish translation",
+            source=Text("David Parlett's basic rummy, in a Danish translation"),
             players=(2, 7),
             decks={2: (1,), 3: (1,), 4: (1, 2), 5: (1, 2), 6: (2,), 7: (2,)},
             hand_sizes={
@@ -675,12 +713,12 @@ PRESETS: dict[str, Preset] = {
         ),
         Preset(
             id="call-rummy",
-            name="Call Rummy",
-            summary=(
+            name=Text("Call Rummy"),
+            summary=Text(
                 'The Danish game: only a discard goes out; a misplaced discard is called "Rummy!"; '
                 "penalty points, low is good."
             ),
-            source="A Danish rule book of rummy with the Rummy call",
+            source=Text("A Danish rule book of rummy with the Rummy call"),
             players=(2, 6),
             decks=dict.fromkeys(range(2, 7), _ONE_OR_TWO),
             hand_sizes={1: _TEN_SEVEN_SIX},
