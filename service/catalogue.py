@@ -74,6 +74,17 @@ _SEAT = Text("The number of the seat, from 0.")
 _SEATS = Text("How many seats the table has.")
 _PLAYERS = Text("How many players there are.")
 
+_OF_MOVES = (
+    *("common.1", "common.3", "common.4", "common.5", "common.7", "common.12", "common.13"),
+    *("jokers.1", "jokers.2", "jokers.3", "call-rummy.5"),
+    *_wherever("melds_per_turn", "one"),
+    *_wherever("order", "melds_first"),
+    *_wherever("layoffs", "own"),
+    *_wherever("final_discard", value=True),
+    *_wherever("return_upcard", value=False),
+)
+"""The clauses by which a single move can be refused while a deal is being played."""
+
 # ------------------------------------------------------------------------------------- the entries
 
 CATALOGUE: dict[str, Entry] = {
@@ -159,6 +170,40 @@ CATALOGUE: dict[str, Entry] = {
             cards=Text("How many cards the pack has."),
             missing=Text("The cards of the pack that the order lacks, a list."),
             extra=Text("The cards that the order has too often, a list."),
+            moves=Text("After how many moves the table was to go on with the deal."),
+            most=Text("After how many moves it can at the most."),
+            field=Text("The field of the request that does not go with the deal."),
+            deal=Text("What the deal to go on with has there."),
+            table=Text("What the table would have there."),
+        ),
+        _leaf(
+            errors.BadNotation,
+            Text(
+                "A table that goes on with a deal takes that deal as a text, in the notation that "
+                "docs/notation.md describes, and this text is not written in it. Nothing in it is "
+                "guessed, since another deal would come of it. Correct the line that is named, or "
+                "take the text as a replay gives it."
+            ),
+            line=Text("The number of the line, from 1."),
+        ),
+        _leaf(
+            errors.BadReplay,
+            Text(
+                "The deal can be read, but not played: the cards are not those of the pack, or a "
+                "move is not possible at that point or does not do what is written. Whatever is "
+                "gone on with has to have come about by the rules. Look at the move that is named; "
+                "where the rules refuse it, its refusal is named too."
+            ),
+            rules=_OF_MOVES,
+            move=Text("The number of the move, from 1; the moves before it can be played."),
+            seat=_SEAT,
+            refusal=Text("The code that the move is refused with; null where it is allowed."),
+            number=Text("The number of the deal in its match, as it was sent."),
+            dealer=Text("The seat that was to deal."),
+            last=Text("The last seat that there is; the first is 0."),
+            size=Text("How many cards the pack has."),
+            missing=Text("The cards of the pack that the deal lacks, a list."),
+            extra=Text("The cards that the deal has too often, a list."),
         ),
         _leaf(
             errors.BadTable,

@@ -389,6 +389,22 @@ def of_a_later_service(house: House) -> Table:
     return table
 
 
+def deal_of(dropped: str, *, dealer: int = 0, more: str = "") -> str:
+    """A deal whose first player takes TD and drops a card."""
+    return f"""\
+[Rummy "1"]
+[Variant "straight"]
+[Players "2"]
+[Options "deals=1"]
+[Dealer "{dealer}"]
+[Cards "7C AC 9C 3D TC 4D QC 7D AD 2H 9D 3H JD 4H AH QH 5H JS TS QS TD 4S 9H 3S 4C JC
+        8S 2S 2D AS KD 6H TH KH 5S KS 6C 8C 6S 5C KC JH 5D 2C 8D 7S 7H 8H 3C 6D QD 9S"]
+{more}
+
+1. 1: take TD, drop {dropped}
+"""
+
+
 NOT_A_PACK = """\
 [Rummy "1"]
 [Variant "straight"]
@@ -615,6 +631,16 @@ REQUESTS: list[tuple[str, int, str, Callable[[House], Table], Ask]] = [
      lambda table: new(table, options={"deals": 1}, practice={})),
     ("a dealer who does not sit there", 422, "bad_practice", playing,
      lambda table: new(table, options={"deals": 1}, practice={"seed": "tea", "dealer": 5})),
+    ("a deal without its dealer", 422, "bad_replay", playing,
+     lambda table: new(table, practice={"deal": deal_of("9D", dealer=7)})),
+    ("a deal of no number", 422, "bad_replay", playing,
+     lambda table: new(table, practice={"deal": deal_of("9D", more='[Deal "0"]')})),
+    ("a deal with a move against the rules", 422, "bad_replay", playing,
+     lambda table: new(table, practice={"deal": deal_of("TD")})),
+    ("a point behind the end of a deal", 422, "bad_practice", playing,
+     lambda table: new(table, practice={"deal": deal_of("9D"), "moves": 3})),
+    ("a deal with other options than the table's", 422, "bad_practice", playing,
+     lambda table: new(table, options={"jokers": 2}, practice={"deal": deal_of("9D")})),
     ("a text that is no deal", 422, "bad_notation", playing,
      lambda table: new(table, practice={"deal": "[Rummy]"})),
     ("a deal that cannot be played", 422, "bad_replay", playing,
@@ -706,6 +732,8 @@ def test_the_catalogue_lists_no_clause_and_no_value_that_no_refusal_has(house):
         parse_card("10H")
     seen["bad_card"] = (set(), {*refusal.value.params})
     known = {entry.code: ({*entry.rules}, {*entry.params}) for entry in CATALOGUE.values()}
+    of_moves = {line.rule for line in MOVES} - {"common.8"}
+    seen["bad_replay"][0].update(of_moves)  # any move of a deal can be the one that is refused
     never = CANNOT_BE_REACHED.keys() - {"bad_card"} | ELSEWHERE.keys()
     assert {code: known[code] for code in seen} == seen
     assert known.keys() - seen.keys() == never | {code for _, code, _ in UNHEARD}
