@@ -368,8 +368,9 @@ def _why_no_meld(
         return _about_sets(faces, rules)
     if not other_suit:
         return _about_runs(faces, jokers, rules)
-    set_wanted = on == "set" if on else len(other_rank) == 1
-    run_wanted = on == "run" if on else len(other_suit) == 1 and _close(faces, jokers)
+    several = len(faces) > 2
+    set_wanted = on == "set" if on else several and len(other_rank) == 1
+    run_wanted = on == "run" if on else several and len(other_suit) == 1 and _close(faces, jokers)
     if set_wanted and not run_wanted:
         return Text("the rank of {odd} does not fit into a set with {rest}").format(
             odd=other_rank, rest=tuple(face for face in faces if face[0] == rank)

@@ -288,9 +288,53 @@ def test_a_code_that_is_none_is_refused(house):
     assert ask(house, "/errors?code=draw_first").json["code"] == "invalid_request"
 
 
-# ---------------------------------------------------------------------------------- caching
+# -------------------------------------------------------------------------------- languages
 
 FORMS = [JSON, MARKDOWN, HTML]
+
+
+@pytest.mark.parametrize(
+    ("wish", "spoken"),
+    [("", "en"), ("sv", "sv"), ("da-DK, en;q=0.5", "da"), ("de, sv;q=0.2", "sv"), ("de", "en")],
+)
+@pytest.mark.parametrize("path", PUBLIC)
+def test_an_answer_is_in_the_callers_language_and_says_so(house, path, wish, spoken):
+    for form in FORMS:
+        answer = ask(house, path, form, accept_language=wish)
+        assert answer.headers["Content-Language"] == spoken
+        if answer.mimetype == HTML:
+            assert Page(answer.text).language == spoken
+
+
+def test_the_explanation_of_a_refusal_is_in_the_language_of_the_refusal(house):
+    table = house.position(hands="5C 5D KH | 2S 3S", pile="9D", phase="draw")
+    titles = set()
+    for language in ("en", "sv", "da"):
+        refused = table.players[0].post("discard", {"card": "KH"}, accept_language=language).json
+        entry = ask(house, refused["type"], accept_language=language).json
+        assert entry["title"] == refused["title"]
+        titles.add(entry["title"])
+    assert len(titles) == 3
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_each_language_has_a_tag_of_its_own(house, form):
+    table = at_a_table(house)
+    for path in (*PUBLIC, f"/v1/games/{table.id}/rules"):
+        tags = {
+            language: ask(house, path, form, accept_language=language).headers["ETag"]
+            for language in ("en", "sv", "da")
+        }
+        assert len(set(tags.values())) == 3
+        for language in tags:
+            answers = [
+                ask(house, path, form, accept_language=language, if_none_match=tag).status_code
+                for tag in (tags[language], *set(tags.values()) - {tags[language]})
+            ]
+            assert answers == [304, 200, 200]
+
+
+# ---------------------------------------------------------------------------------- caching
 
 
 @pytest.mark.parametrize("path", PUBLIC)
