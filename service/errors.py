@@ -202,6 +202,9 @@ class NoSuchError(NotFound):
 class Refused(RummyError):
     """Understood, but not possible as the game stands, or against its rules."""
 
+    instead: tuple[Struct, ...] = ()
+    """Of a player's move: legal ones near to it, at the same point of the game (rummy.suggest)."""
+
 
 class TableFull(Refused):
     code = "table_full"

@@ -37,6 +37,7 @@ from service.rummy.computer import Level
 from service.rummy.engine import apply, apply_turn
 from service.rummy.legal import legal_moves
 from service.rummy.model import DealResult, Move, Turn
+from service.rummy.suggest import near
 from service.rummy.view import reveals
 from service.seating import (
     begun,
@@ -579,7 +580,10 @@ class Tables:
 def _moved(
     game: Game, seat: int, move: Move | Turn, now: int
 ) -> tuple[Game, tuple[model.Event, ...]]:
-    """The game after a player's own move, which begins the count of forced turns anew."""
+    """The game after a player's own move, which begins the count of forced turns anew.
+
+    What the rules refuse comes with what could be played instead, by the same game.
+    """
     match = guard_playing(game)
     guard_present(game, seat)
     try:
@@ -587,8 +591,10 @@ def _moved(
             match, events = apply_turn(match, seat, move.plays, move.discard, now)
         else:
             match, events = apply(match, seat, move, now)
-    except NotYourTurn as refusal:
-        if game.seats[seat].forced:
+    except Refused as refusal:
+        play = refusal.params.get("play")
+        refusal.instead = near(match, seat, move, now, play=play if isinstance(play, int) else None)
+        if isinstance(refusal, NotYourTurn) and game.seats[seat].forced:
             refusal.detail = Text(
                 "{reason} Your last one was played by force, since its time was up (table.1)."
             ).format(reason=refusal.detail)

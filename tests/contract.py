@@ -3,6 +3,7 @@
     client = CheckedClient(app.test_client(), Contract(contract(app)))
     client.post("/v1/games", json={...})     # AssertionError if the answer is not as documented
 
+A refusal has to be one that the catalogue explains, too, with its clause and values.
 Works for Flask's test client and for a `requests.Session` alike. Stricter than the document in one
 thing: an answer may hold no field that the document does not name.
 """
@@ -16,9 +17,17 @@ from jsonschema import Draft202012Validator, FormatChecker
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 
+from service.catalogue import CATALOGUE
+
 PROBLEM = "application/problem+json"
 PAGES = re.compile(r"/|/docs(/.*)?|/openapi\.json")
 """What the service answers besides the operations of the contract."""
+
+SOMETIMES_WITHOUT_A_CLAUSE = {
+    "options_refused": "an option that does not exist has no clause",
+    "options_do_not_fit": "an order of practice cards is against no clause",
+}
+"""Codes that cite a clause as a rule."""
 
 _DOCUMENT = "urn:contract"
 _LANGUAGE = {"Content-Language": {"$ref": "#/components/headers/ContentLanguage"}}
@@ -128,6 +137,7 @@ class Contract:
                 assert answer["status"] == response.status_code, f"{where}: says another status"
                 codes = documented.get("x-codes", [answer["code"]])
                 assert answer["code"] in codes, f"{where}: {answer['code']} is not among {codes}"
+                assert_explained(where, answer)
 
     def _check_request(self, where: str, operation: dict[str, Any], query: str, body: Any) -> None:
         names = {
@@ -153,6 +163,16 @@ class Contract:
         )
         found = [f"{error.json_path}: {error.message}" for error in validator.iter_errors(value)]
         assert not found, f"{where}: not as documented: {'; '.join(found)[:2000]}"
+
+
+def assert_explained(where: str, problem: dict[str, Any]) -> None:
+    """The catalogue has the code of this refusal, its clause and all its values."""
+    entry = CATALOGUE[problem["code"]]
+    rule = problem.get("rule")
+    without = rule is None and (not entry.rules or entry.code in SOMETIMES_WITHOUT_A_CLAUSE)
+    assert without or rule in entry.rules, f"{where}: {entry.code} does not know {rule}"
+    unknown = problem.get("params", {}).keys() - entry.params
+    assert not unknown, f"{where}: {entry.code} does not know the params {unknown}"
 
 
 class CheckedClient:

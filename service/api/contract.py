@@ -76,9 +76,12 @@ once: its example **alone**.
 
 ## Refusals
 A refusal is `application/problem+json`, changes nothing, and has a stable `code` for programs, a
-`detail` for people and, where the rules stand in the way, their clause as `rule`. Each operation
-lists its codes by status. 503 can be tried again after the seconds in `Retry-After`. Fields of
-bodies and, under `/v1`, query parameters that are not documented are refused, not ignored.
+`detail` for people and, where the rules stand in the way, their clause as `rule`. Its `type` is the
+address of the page that explains the code, with all that its `params` can hold. With a refused move
+`try` lists up to three legal ones near to it, the nearest first, as bodies that are ready to send.
+Each operation lists its codes by status. 503 can be tried again after the seconds in
+`Retry-After`. Fields of bodies and, under `/v1`, query parameters that are not documented are
+refused, not ignored.
 
 ## Languages
 What people read is in English, Swedish or Danish, by the request's `Accept-Language`: `sv-FI`

@@ -2,12 +2,12 @@
 
 import logging
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 from urllib.parse import quote
 
 import msgspec
 from flask import Flask, Response, request
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 from werkzeug.exceptions import HTTPException
 
@@ -15,6 +15,7 @@ from service import errors
 from service.api import language
 from service.catalogue import CATALOGUE
 from service.errors import FieldProblem, OptionProblem, Param, RummyError
+from service.rummy.model import Move
 from service.text import Text, said
 
 MIMETYPE = "application/problem+json"
@@ -107,6 +108,13 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     params: Annotated[
         dict[str, Param], Meta(description="The values that `detail` speaks of.")
     ] = {}
+    instead: Annotated[
+        tuple[Move, ...],
+        Meta(
+            description="With a refused move: up to three legal moves near to it, the nearest "
+            "first, as bodies for POST /v1/games/{game_id}/{move}. None where there is none."
+        ),
+    ] = field(name="try", default=())
     fields: Annotated[
         tuple[FieldProblem, ...], Meta(description="With `invalid_request`: every field at fault.")
     ] = ()
@@ -162,6 +170,7 @@ def _refusal(error: RummyError) -> Response:
         code=error.code,
         rule=error.rule,
         params=dict(error.params),
+        instead=cast(tuple[Move, ...], error.instead) if isinstance(error, errors.Refused) else (),
         fields=error.fields if isinstance(error, errors.InvalidRequest) else (),
         options=error.problems if isinstance(error, errors.OptionsRefused) else (),
     )
@@ -228,7 +237,7 @@ def _said(problem: Problem, translate: Callable[[str], str]) -> Problem:
         title=said(problem.title, translate),
         detail=said(problem.detail, translate),
         fields=tuple(
-            replace(field, reason=said(field.reason, translate)) for field in problem.fields
+            replace(wrong, reason=said(wrong.reason, translate)) for wrong in problem.fields
         ),
         options=tuple(
             replace(option, reason=said(option.reason, translate)) for option in problem.options

@@ -109,6 +109,16 @@ def faces_for(card: Card, meld: Meld, rules: Rules) -> tuple[Card, ...]:
     return (card,) if card in faces else ()
 
 
+def namings(cards: Sequence[Card], rules: Rules, on: Meld | None = None) -> list[tuple[Card, ...]]:
+    """Everything that the jokers among `cards` could stand for to fit together, and with that meld.
+
+    One empty choice if there is no joker and they fit; a new meld may still have too few cards.
+    """
+    natural = [card for card in cards if card != JOKER]
+    lying = on.faces if on is not None else ()
+    return _possible([*lying, *natural], len(cards) - len(natural), rules, on)
+
+
 def added_jokers(before: Meld, meld: Meld) -> tuple[Card, ...]:
     """What the jokers stand for that lie in `meld` and did not `before`."""
     return in_order((Counter(meld.named) - Counter(before.named)).elements())
