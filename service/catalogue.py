@@ -69,6 +69,7 @@ _MELD = Text("The number of the meld on the table, from 1.")
 _PLAY = Text(
     "In a whole turn: which of its plays was refused, from 0. Missing where a single move was sent."
 )
+_DEAL = Text("Which deal of the match, from 1.")
 _SEAT = Text("The number of the seat, from 0.")
 _SEATS = Text("How many seats the table has.")
 _PLAYERS = Text("How many players there are.")
@@ -282,6 +283,14 @@ CATALOGUE: dict[str, Entry] = {
             ),
         ),
         _leaf(
+            errors.NoSuchDeal,
+            Text(
+                "The match has not come to a deal with that number, or never will. Deals are "
+                "counted from 1. The score lists those that have ended."
+            ),
+            deal=_DEAL,
+        ),
+        _leaf(
             errors.NoSuchVariant,
             Text(
                 "No variant of rummy has this id here. GET /v1/variants lists those that the "
@@ -332,6 +341,43 @@ CATALOGUE: dict[str, Entry] = {
                 "are there."
             ),
             rules=["table.3"],
+        ),
+        _leaf(
+            errors.DealNotOver,
+            Text(
+                "A deal can be replayed when it has ended: its replay shows every hand, the stock "
+                "and the secret that the cards came from. Until then read the game and its log. "
+                "Ask again when the log has the event revealed for that deal."
+            ),
+            deal=_DEAL,
+        ),
+        _leaf(
+            errors.NoMemory,
+            Text(
+                "At this table everybody keeps in mind what was seen, so the view does not tell "
+                "the cards taken and the discards again. That option was agreed when the table "
+                "was made. Send the request without memory; the move was not made."
+            ),
+            rules=["table.7"],
+        ),
+        _leaf(
+            errors.NoReplay,
+            Text(
+                "The deal was played by an earlier version of the service, which did not keep what "
+                "a replay needs. Its result is in the score, and its moves are in the log. Deals "
+                "that began later can be replayed."
+            ),
+            deal=_DEAL,
+        ),
+        _leaf(
+            errors.NoNextDeal,
+            Text(
+                "What a seat adds counts for the next deal, and after this one there will be none. "
+                "The chance of a deal is settled when it is dealt. Add entropy while the table "
+                "waits, or during an earlier deal."
+            ),
+            rules=["table.8"],
+            deal=_DEAL,
         ),
         _leaf(
             errors.NoSuchSeat,

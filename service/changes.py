@@ -24,7 +24,7 @@ from service.game import Event, Game, Logged, Remembered
 from service.seating import find_seat
 from service.store import LostRace, Mark, Store
 from service.text import Text
-from service.tokens import hash_of, new_salt, new_token, token_for
+from service.tokens import hash_of, new_salt, new_seed, new_token, token_for
 
 MOST_ATTEMPTS = 32
 """How often a change is tried anew after somebody else's came first."""
@@ -118,6 +118,7 @@ class Changes:
                 guard_same_request(mark, earlier)
                 return Done(self.gone_on(game), (), earlier)
             now = self._clock()
+            game = _with_seed(game)
             due = is_due(game, now)
             if due:
                 after, steps = gone_on(game, now)
@@ -251,6 +252,11 @@ def guard_same_request(mark: Mark, remembered: Remembered) -> None:
         raise IdempotencyKeyReused(
             Text("This Idempotency-Key came with another request before; take a new one for each.")
         )
+
+
+def _with_seed(game: Game) -> Game:
+    """The game with a seed of its own, should it be a table of before seeds were fixed so early."""
+    return game if game.seed or game.match else replace(game, seed=new_seed())
 
 
 def _numbered(

@@ -1,11 +1,12 @@
 #!lua
 -- Stores one change of a game, or nothing: the only write to a game's keys.
 --
--- KEYS  game (hash), events (stream), deals (list), and perhaps claim (string)
+-- KEYS  game (hash), events (stream), deals (list), begins (hash), and perhaps claim (string)
 -- ARGV  channel of the bell, version after the change, record, nonce of this commit,
 --       milliseconds to keep the keys, milliseconds to keep the claim,
 --       field of the seat's requests ('' for none), what to remember of this one ('' for nothing),
 --       number of events, then of each event number, version, time, text and '1' if it was forced;
+--       number of deals that began, then of each its number and that of the event;
 --       what follows are the results of deals.
 --
 -- A request with an Idempotency-Key is remembered with the change that it made: one that takes a
@@ -15,7 +16,7 @@
 -- the request is remembered by} if another commit came first; {'gone'} if there is no game that
 -- could be changed.
 
-local game, events, deals, claim = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local game, events, deals, begins, claim = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local bell, version, record, nonce, lifetime = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
 local claim_lifetime, field, request = ARGV[6], ARGV[7], ARGV[8]
 
@@ -43,10 +44,14 @@ if stored ~= version - 1 then
   return {'lost', redis.call('HGET', game, 'record'), remembered()}
 end
 
-local first_result = 10 + 5 * tonumber(ARGV[9])
-for i = 10, first_result - 1, 5 do
+local first_begin = 11 + 5 * tonumber(ARGV[9])
+local first_result = first_begin + 2 * tonumber(ARGV[first_begin - 1])
+for i = 10, first_begin - 2, 5 do
   redis.call('XADD', events, ARGV[i] .. '-0', 'v', ARGV[i + 1], 't', ARGV[i + 2], 'e', ARGV[i + 3],
     'f', ARGV[i + 4])
+end
+for i = first_begin, first_result - 1, 2 do
+  redis.call('HSET', begins, ARGV[i], ARGV[i + 1])
 end
 for i = first_result, #ARGV do
   redis.call('RPUSH', deals, ARGV[i])
@@ -64,7 +69,7 @@ end
 local nonces = string.sub(nonce .. ' ' .. commits, 1, COMMITS_REMEMBERED * (#nonce + 1))
 redis.call('HSET', game, 'version', version, 'record', record, 'commits', nonces)
 -- Redis 7.0 lets time pass in a script: the game goes first, so there is never one without its log.
-for _, key in ipairs({ game, events, deals }) do
+for _, key in ipairs({ game, events, deals, begins }) do
   redis.call('PEXPIRE', key, lifetime)
 end
 redis.call('PUBLISH', bell, version)

@@ -116,6 +116,20 @@ class BadPractice(BadInput):
     title = Text("The practice table cannot be laid out like that")
 
 
+class BadNotation(BadInput):
+    """A text that is no deal in the service's notation; `line` says where, from 1."""
+
+    code = "bad_notation"
+    title = Text("The text is not a deal in the notation")
+
+
+class BadReplay(BadInput):
+    """A recorded deal that the engine cannot play like that; `move` is the first that fails."""
+
+    code = "bad_replay"
+    title = Text("The deal cannot be played again like that")
+
+
 class BadTable(BadInput):
     code = "bad_table"
     title = Text("The table cannot be set up like that")
@@ -186,6 +200,11 @@ class NoSuchGame(NotFound):
     title = Text("There is no such game")
 
 
+class NoSuchDeal(NotFound):
+    code = "no_such_deal"
+    title = Text("There is no such deal")
+
+
 class NoSuchVariant(NotFound):
     code = "no_such_variant"
     title = Text("There is no such variant")
@@ -226,6 +245,21 @@ class RematchStays(Refused):
     title = Text("A rematch stays open for its players")
 
 
+class DealNotOver(Refused):
+    code = "deal_not_over"
+    title = Text("The deal is still being played")
+
+
+class NoReplay(Refused):
+    code = "no_replay"
+    title = Text("There is no replay of that deal")
+
+
+class NoNextDeal(Refused):
+    code = "no_next_deal"
+    title = Text("No deal follows this one")
+
+
 class NoSuchSeat(Refused):
     code = "no_such_seat"
     title = Text("Nobody has that seat")
@@ -239,6 +273,11 @@ class OwnSeat(Refused):
 class SeatAway(Refused):
     code = "seat_away"
     title = Text("The computer plays your seat")
+
+
+class NoMemory(Refused):
+    code = "no_memory"
+    title = Text("This table plays from memory")
 
 
 class MatchNotOver(Refused):

@@ -13,11 +13,12 @@ from service.rummy.computer import Level
 from service.rummy.rules import OptionValue
 from service.text import Text
 
-FORMAT = 2
+FORMAT = 3
 """The number of the record's layout. Raise it with any change that older code cannot read."""
 
-_READABLE = {1, FORMAT}
-"""Format 1 had people only: all that came with 2 has a default that means the same."""
+_READABLE = {1, 2, FORMAT}
+"""Format 1 had people only, and 2 no committed shuffles: what came later has a default that says
+so, and `_upgraded` adds what has none."""
 
 STAND_IN: Level = "steady"
 """How the computer plays the seat of somebody who is away (table.4)."""
@@ -40,6 +41,8 @@ class Seat(Struct, frozen=True):
     away: Away | None = None
     forced: int = 0
     place: int | None = None
+    entropy: str = ""
+    """What it adds to the chance of the first deal, before the start; see model.Match."""
 
     @property
     def is_persons(self) -> bool:
@@ -60,6 +63,8 @@ class Practice(Struct, frozen=True):
     """The cards of the first deal, the first to be dealt first."""
     dealer: int | None = None
     """Who deals first; drawn by lot if None."""
+    deal: str | None = None
+    """The moves of the first deal that were made before, in the notation, and the totals."""
 
 
 class Game(Struct, frozen=True, kw_only=True):
@@ -81,6 +86,8 @@ class Game(Struct, frozen=True, kw_only=True):
     """How many seats the table has."""
     public: bool
     autostart: bool
+    seed: str = ""
+    """Where all chance of the match will come from. Hidden. Empty only in records of before."""
     practice: Practice | None = None
     match: model.Match | None = None
     events: int = 0
@@ -164,10 +171,22 @@ class Returned(Struct, frozen=True, tag="returned", tag_field="type"):
     seat: int
 
 
+class EntropyAdded(Struct, frozen=True, tag="entropy_added", tag_field="type"):
+    """A seat added entropy to the chance of the next deal, in the place of what it had added."""
+
+    seat: int
+    entropy: str
+
+
 class Started(Struct, frozen=True, tag="started", tag_field="type"):
-    """The match began with so many players; from now on the options are fixed."""
+    """The match began with so many players; from now on the options are fixed.
+
+    `totals` are not 0 only where a practice table goes on with a deal of another match; empty in
+    logs of before there were such.
+    """
 
     players: int
+    totals: tuple[int, ...] = ()
 
 
 class Rematch(Struct, frozen=True, tag="rematch", tag_field="type"):
@@ -176,7 +195,9 @@ class Rematch(Struct, frozen=True, tag="rematch", tag_field="type"):
     game: str
 
 
-TableEvent = Joined | Left | Removed | Closed | WentAway | Returned | Started | Rematch
+TableEvent = (
+    Joined | Left | Removed | Closed | WentAway | Returned | EntropyAdded | Started | Rematch
+)
 """What happens around the cards; nothing about it is hidden."""
 
 Event = TableEvent | model.Event
@@ -236,7 +257,7 @@ def decode(record: bytes) -> Game:
         raise _unreadable() from error
     if stored.format not in _READABLE:
         raise _unreadable()
-    return stored.game
+    return stored.game if stored.format == FORMAT else _upgraded(stored.game)
 
 
 def encode_event(event: Event) -> bytes:
@@ -263,6 +284,16 @@ def decode_result(stored: bytes) -> model.DealResult:
         return _result_decoder.decode(stored)
     except msgspec.MsgspecError as error:
         raise _unreadable() from error
+
+
+def _upgraded(game: Game) -> Game:
+    """A game that was stored in an older format.
+
+    The deal being played was not committed to; those that follow are.
+    """
+    if game.match is not None:
+        game = replace(game, match=replace(game.match, game=game.id))
+    return replace(game, seed=game.practice.seed if game.practice else "")
 
 
 def _unreadable() -> UnreadableRecord:

@@ -1,6 +1,5 @@
 """A table as somebody wants it, before anybody sits there."""
 
-import secrets
 import unicodedata
 
 from msgspec import Struct
@@ -11,9 +10,14 @@ from service.game import Event, Game, Practice
 from service.rummy.cards import Card
 from service.rummy.computer import Level
 from service.rummy.engine import new_match
+from service.rummy.model import Committed
+from service.rummy.notation import written
+from service.rummy.record import DealRecord
 from service.rummy.rules import Choices, agree
+from service.rummy.shuffle import SHUFFLE, committed
 from service.seating import seated
 from service.text import Text
+from service.what_if import choices_for, deal_until, guard_options, guard_seats
 
 MOST_NAME_CHARACTERS = 40
 MOST_SEED_CHARACTERS = 200
@@ -26,11 +30,16 @@ _JOINERS = "\u200c\u200d"
 
 
 class PracticeWish(Struct, frozen=True, kw_only=True):
-    """Which cards a practice table is to have: a seed, an order of the pack, or both."""
+    """Which cards a practice table is to have: a seed, an order of the pack, or both.
+
+    Or it goes on with a `deal` in the notation, after so many of its `moves`; None: after all.
+    """
 
     seed: str | None = None
     order: tuple[Card, ...] | None = None
     dealer: int | None = None
+    deal: str | None = None
+    moves: int | None = None
 
 
 class NewTable(Struct, frozen=True, kw_only=True):
@@ -48,12 +57,19 @@ class NewTable(Struct, frozen=True, kw_only=True):
     practice: PracticeWish | None = None
 
 
-def empty_table(wanted: NewTable, game_id: str, now: int) -> Game:
+def empty_table(wanted: NewTable, game_id: str, now: int, seed: str) -> Game:
     """The table before its maker sits down, still without an invitation code.
 
-    Raises NoSuchVariant, OptionsRefused, BadTable, BadPractice and BadText.
+    All chance of its match comes from `seed`, or from that of the practice. Raises NoSuchVariant,
+    OptionsRefused, BadTable, BadPractice, BadNotation, BadReplay and BadText.
     """
-    rules = agree(wanted.variant, wanted.seats, wanted.options)
+    record, chosen = _begun_deal(wanted.practice), wanted.options
+    if record:
+        guard_seats(record, wanted.variant, wanted.seats)
+        chosen = choices_for(record, chosen)
+    rules = agree(wanted.variant, wanted.seats, chosen)
+    if record:
+        guard_options(record, rules)
     if len(wanted.computers) >= wanted.seats:
         raise BadTable(
             Text("{field}: with {seats} seats there is room for {most} beside yours."),
@@ -66,7 +82,7 @@ def empty_table(wanted: NewTable, game_id: str, now: int) -> Game:
             Text("{field}: a public table is for everybody; choose one of the two."),
             field="private",
         )
-    practice = _practice(wanted.practice)
+    practice = _practice(wanted.practice, seed, record)
     if practice:  # what cannot be dealt is refused now, not when the last player comes
         new_match(rules, practice.seed, practice.dealer, practice.order)
     return Game(
@@ -75,20 +91,23 @@ def empty_table(wanted: NewTable, game_id: str, now: int) -> Game:
         created_at=now,
         changed_at=now,
         variant=wanted.variant,
-        chosen=dict(wanted.options),
+        chosen=dict(chosen),
         seats=(),
         size=wanted.seats,
         public=wanted.public,
         autostart=wanted.autostart,
+        seed=practice.seed if practice else seed,
         practice=practice,
         spectators=wanted.spectators,
     )
 
 
-def rematch_of(old: Game, game_id: str, now: int) -> tuple[Game, Game, tuple[Event, ...]]:
+def rematch_of(
+    old: Game, game_id: str, now: int, seed: str
+) -> tuple[Game, Game, tuple[Event, ...]]:
     """The table for another match of the same people: empty, and with the computers at theirs.
 
-    The events tell of them.
+    The events tell of them. All chance comes from `seed`; practice begins with the same cards.
     """
     empty = Game(
         id=game_id,
@@ -101,16 +120,22 @@ def rematch_of(old: Game, game_id: str, now: int) -> tuple[Game, Game, tuple[Eve
         size=old.size,
         public=False,
         autostart=old.autostart,
+        seed=old.practice.seed if old.practice else seed,
         practice=old.practice,
         spectators=old.spectators,
         rematch_of=old.id,
     )
-    game, events = empty, tuple[Event, ...]()
+    game, events = empty, made(empty)
     for place, seat in enumerate(old.seats):
         if not seat.is_persons:
-            game, joined = seated(game, replace(seat, place=place), seed="")
+            game, joined = seated(game, replace(seat, place=place))
             events += joined
     return empty, game, events
+
+
+def made(empty: Game) -> tuple[Event, ...]:
+    """The event of a table that was made: the secret of its first deal is fixed."""
+    return (Committed(1, SHUFFLE, committed(empty.seed, empty.id, 1)),)
 
 
 def clean_name(name: str) -> str:
@@ -118,14 +143,28 @@ def clean_name(name: str) -> str:
     return _clean("name", name, MOST_NAME_CHARACTERS)
 
 
-def _practice(wish: PracticeWish | None) -> Practice | None:
+def _begun_deal(wish: PracticeWish | None) -> DealRecord | None:
+    """The deal that the table is to go on with, if it is; as far as it was played."""
     if wish is None:
         return None
-    if wish.seed is None and wish.order is None:
-        raise BadPractice(Text("A practice table needs a seed, or the order of the cards."))
-    seed = secrets.token_hex(32)
+    if wish.deal is None:
+        if wish.moves is not None:
+            raise BadPractice(Text("practice.moves: it counts those of a deal; send that too."))
+        return None
+    if wish.order is not None or wish.dealer is not None:
+        raise BadPractice(Text("practice.deal says the order and the dealer; leave them out."))
+    return deal_until(wish.deal, wish.moves)
+
+
+def _practice(wish: PracticeWish | None, seed: str, record: DealRecord | None) -> Practice | None:
+    if wish is None:
+        return None
+    if wish.seed is None and wish.order is None and record is None:
+        raise BadPractice(Text("A practice table needs a seed, the order of the cards, or a deal."))
     if wish.seed is not None:
         seed = _clean("practice.seed", wish.seed, MOST_SEED_CHARACTERS)
+    if record:
+        return Practice(seed, record.cards, record.dealer, written(record))
     return Practice(seed, wish.order, wish.dealer)
 
 

@@ -10,9 +10,12 @@ from msgspec.structs import replace
 
 from service.errors import (
     AlreadyStarted,
+    BadNotation,
     BadPractice,
+    BadReplay,
     InvitationNeeded,
     MatchOver,
+    NoMemory,
     NoSpectators,
     NoSuchSeat,
     NotStarted,
@@ -29,6 +32,7 @@ from service.errors import (
 )
 from service.game import (
     Closed,
+    EntropyAdded,
     Event,
     Game,
     Joined,
@@ -40,16 +44,23 @@ from service.game import (
     with_seat,
 )
 from service.rummy.computer import Level
-from service.rummy.engine import new_match
+from service.rummy.engine import new_match, with_entropy
 from service.rummy.model import Match
-from service.rummy.rules import agree, clause
+from service.rummy.notation import read
+from service.rummy.rules import Rules, agree, clause
 from service.text import Text
 from service.tokens import game_id_of, hash_of, same
+from service.what_if import gone_to, guard_seats
 
 Change = tuple[Game, tuple[Event, ...]]
 """A game after a change, and the events that tell of the change."""
 
 _FEWEST_PLAYERS = 2
+
+
+def rules_of(game: Game) -> Rules:
+    """The rules in force; before the start those of a full table."""
+    return game.match.rules if game.match else agree(game.variant, game.size, game.chosen)
 
 
 def seen_from(game: Game, token: str | None) -> int | None:
@@ -122,6 +133,15 @@ def guard_present(game: Game, seat: int) -> None:
         )
 
 
+def guard_memory(game: Game) -> None:
+    """Views of that table may tell what everybody saw. Raises NoMemory."""
+    if not rules_of(game).memory:
+        raise NoMemory(
+            Text("At this table everybody keeps in mind what was seen; ask without `memory`."),
+            rule="table.7",
+        )
+
+
 def guard_invited(game: Game, code_hash: str | None) -> None:
     """Whoever has that code may join. Raises InvitationNeeded."""
     if game.rematch_of is not None:
@@ -140,12 +160,11 @@ def guard_invited(game: Game, code_hash: str | None) -> None:
         )
 
 
-def seated(game: Game, seat: Seat, seed: str) -> Change:
+def seated(game: Game, seat: Seat) -> Change:
     """The next free seat taken; the match begun if that was the last and the table says so.
 
-    Who has a `place` from the match before sits down before the first who had a later one. All
-    chance of the match comes from `seed`. Raises AlreadyStarted, TableClosed, TableFull,
-    OptionsDoNotFit.
+    Who has a `place` from the match before sits down before the first who had a later one. Raises
+    AlreadyStarted, TableClosed, TableFull, OptionsDoNotFit.
     """
     guard_open(game)
     if len(game.seats) >= game.size:
@@ -160,13 +179,15 @@ def seated(game: Game, seat: Seat, seed: str) -> Change:
         number = next(later, number)
     game = replace(game, seats=(*game.seats[:number], seat, *game.seats[number:]))
     events: tuple[Event, ...] = (Joined(number, seat.name, seat.computer),)
+    if seat.entropy:
+        events += (EntropyAdded(number, seat.entropy),)
     if game.autostart and len(game.seats) == game.size:
-        game, started = begun(game, seed)
+        game, started = begun(game)
         events += started
     return game, events
 
 
-def with_computers(game: Game, levels: Sequence[Level], seed: str) -> Change:
+def with_computers(game: Game, levels: Sequence[Level]) -> Change:
     """The next free seats given to computer players. Raises as `seated` does."""
     guard_open(game)
     free = game.size - len(game.seats)
@@ -179,7 +200,7 @@ def with_computers(game: Game, levels: Sequence[Level], seed: str) -> Change:
         )
     events: tuple[Event, ...] = ()
     for level in levels:
-        game, joined = seated(game, computer_seat(game, level), seed)
+        game, joined = seated(game, computer_seat(game, level))
         events += joined
     return game, events
 
@@ -194,8 +215,8 @@ def computer_seat(game: Game, level: Level) -> Seat:
     return Seat(name, None, computer=level)
 
 
-def begun(game: Game, seed: str) -> Change:
-    """The match begun, for those who sit there, all its chance from `seed` or the practice's.
+def begun(game: Game) -> Change:
+    """The match begun, for those who sit there.
 
     Raises AlreadyStarted, TableClosed, TooFewPlayers and OptionsDoNotFit.
     """
@@ -211,14 +232,22 @@ def begun(game: Game, seed: str) -> Change:
         )
     practice = game.practice
     try:
+        record = read(practice.deal) if practice and practice.deal else None
+        if record is not None:
+            guard_seats(record, game.variant, players)
         rules = agree(game.variant, players, game.chosen)
         match, dealt = new_match(
             rules,
-            practice.seed if practice else seed,
+            game.seed,
             practice.dealer if practice else None,
             practice.order if practice else None,
+            game=game.id,
+            entropy=added_entropy(game),
         )
-    except (OptionsRefused, BadPractice) as error:
+        if record is not None:
+            match, played = gone_to(match, record)
+            dealt += played
+    except (OptionsRefused, BadPractice, BadNotation, BadReplay) as error:
         raise OptionsDoNotFit(
             Text("With {players} players this table cannot be played: {reason}").format(
                 players=players, reason=error.detail
@@ -226,7 +255,30 @@ def begun(game: Game, seed: str) -> Change:
             rule=error.rule,
             players=players,
         ) from error
-    return replace(game, match=match, size=players), (Started(players), *dealt)
+    seats = tuple(replace(seat, entropy="") for seat in game.seats)
+    return replace(game, match=match, seats=seats, size=players), (
+        Started(players, match.totals),
+        *dealt,
+    )
+
+
+def added_entropy(game: Game) -> tuple[str, ...]:
+    """What the seats add to the chance of the first deal, by seat; no items: nobody adds any."""
+    added = tuple(seat.entropy for seat in game.seats)
+    return added if any(added) else ()
+
+
+def mixed(game: Game, seat: int, entropy: str) -> Change:
+    """That seat's entropy for the next deal, in the place of what it had added (table.8).
+
+    Without effect if it is the same. Raises TableClosed, MatchOver, NoNextDeal.
+    """
+    before, event = game, EntropyAdded(seat, entropy)
+    if game.closed or game.match is not None:
+        game = replace(game, match=with_entropy(guard_playing(game), seat, entropy))
+    else:
+        game = with_seat(game, seat, replace(game.seats[seat], entropy=entropy))
+    return game, () if game == before else (event,)
 
 
 def left(game: Game, seat: int) -> Change:

@@ -2,10 +2,11 @@
 
 Of a game there are `rummy:{ID}:game` (hash: record, version, nonces of the last commits, and by
 seat the last requests with an Idempotency-Key), `rummy:{ID}:events` (stream, an event's number is
-its id), `rummy:{ID}:deals` (list of results), `rummy:{ID}:claim:…` (a request with such a key that
-took a seat) and the channel `rummy:{ID}:bell`, on which each new version is published. The braces
-keep them on one node of a cluster. `rummy:open` is the index of open tables, `rummy:create:…` the
-id of the game that a request with an Idempotency-Key makes.
+its id), `rummy:{ID}:deals` (list of results), `rummy:{ID}:begins` (hash: by deal the event that it
+begins with), `rummy:{ID}:claim:…` (a request with such a key that took a seat) and the channel
+`rummy:{ID}:bell`, on which each new version is published. The braces keep them on one node of a
+cluster. `rummy:open` is the index of open tables, `rummy:create:…` the id of the game that a
+request with an Idempotency-Key makes.
 
 Every method raises StoreUnavailable within about a second when Redis is down, stalled or refuses to
 work, and works again as soon as Redis does.
@@ -43,7 +44,7 @@ from service.game import (
     encode_event,
     encode_result,
 )
-from service.rummy.model import DealEnded, DealResult
+from service.rummy.model import DealEnded, DealResult, Dealt
 from service.text import Text
 
 _COMMIT = Path(__file__).with_name("commit.lua").read_text()
@@ -66,6 +67,9 @@ listed any more."""
 
 _CLAIM_MS = 24 * 3_600_000
 """A request that took a seat can be repeated for so long."""
+
+_LOG_PAGE = 1000
+"""So many entries of the log are read at a time."""
 
 _CONNECTIONS = 32
 _RETRIES = 2
@@ -180,7 +184,7 @@ class Store:
         Raises LostRace if that version exists, NoSuchGame if the game has expired meanwhile. After
         StoreUnavailable the change may have been stored nevertheless.
         """
-        keys = [_key(game.id, part) for part in ("game", "events", "deals")]
+        keys = [_key(game.id, part) for part in ("game", "events", "deals", "begins")]
         if mark and not mark.owner:
             keys.append(_claim(game.id, mark))
         arguments = [
@@ -229,6 +233,27 @@ class Store:
         with self._slot():
             entries, record = _answers(pipeline)
         return _game_of(record), _logged(entries)
+
+    def log_of_deal(self, game_id: str, number: int) -> tuple[Logged, ...]:
+        """The log from the beginning of that deal to the beginning of the next, or as far as it is.
+
+        Empty if no such deal is known to have begun.
+        """
+        with self._slot():
+            first, following = cast(
+                list[bytes | None],
+                self._redis.hmget(_key(game_id, "begins"), [str(number), str(number + 1)]),
+            )
+        if first is None:
+            return ()
+        found: list[Logged] = []
+        start, end = int(first), int(following) if following else 2**63
+        while page := self.events(game_id, start - 1, min(end - start, _LOG_PAGE)):
+            found += page
+            start = page[-1].number + 1
+            if start >= end:
+                break
+        return tuple(found)
 
     def results(self, game_id: str, after: int, limit: int) -> tuple[DealResult, ...]:
         """At most `limit` results of deals that have ended after the one numbered `after`."""
@@ -502,6 +527,11 @@ def _event_arguments(logged: Sequence[Logged]) -> Iterator[int | bytes]:
         yield entry.at
         yield encode_event(entry.event)
         yield int(entry.forced)
+    begun = [(entry.event.deal, entry.number) for entry in logged if isinstance(entry.event, Dealt)]
+    yield len(begun)
+    for deal, number in begun:
+        yield deal
+        yield number
     for entry in logged:
         if isinstance(entry.event, DealEnded):
             yield encode_result(entry.event.result)

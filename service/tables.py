@@ -1,6 +1,5 @@
 """The use cases: each loads a game, lets the rules decide and commits, or only looks."""
 
-import secrets
 import time
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import suppress
@@ -22,7 +21,9 @@ from service.changes import (
     mark_of_claim,
 )
 from service.errors import (
+    DealNotOver,
     MatchNotOver,
+    NoSuchDeal,
     NoSuchGame,
     NotYourTurn,
     Refused,
@@ -31,7 +32,8 @@ from service.errors import (
     TooBusy,
 )
 from service.game import Event, Game, Logged, Rematch, Remembered, Seat, with_seat
-from service.new_table import NewTable, clean_name, empty_table, rematch_of
+from service.new_table import NewTable, clean_name, empty_table, made, rematch_of
+from service.replay import deals_over
 from service.rummy import model
 from service.rummy.computer import Level
 from service.rummy.engine import apply, apply_turn
@@ -44,11 +46,13 @@ from service.seating import (
     closed,
     find_seat,
     guard_invited,
+    guard_memory,
     guard_open,
     guard_playing,
     guard_present,
     hosted,
     left,
+    mixed,
     removed,
     returned,
     seat_of,
@@ -65,6 +69,7 @@ from service.tokens import (
     hash_of_invitation,
     invitation_for,
     new_game_id,
+    new_seed,
     same,
     token_for,
 )
@@ -130,22 +135,22 @@ class Tables:
     def create(self, wanted: NewTable, terms: Terms = NO_TERMS) -> SeatTaken:
         """Make a table; its maker has the first seat and is the host.
 
-        Raises OptionsRefused, BadPractice, BadTable, BadText, NoSuchVariant, BadIdempotencyKey and
-        IdempotencyKeyReused.
+        Raises OptionsRefused, BadPractice, BadNotation, BadReplay, BadTable, BadText,
+        NoSuchVariant, BadIdempotencyKey and IdempotencyKeyReused.
         """
         mark = mark_of_claim(terms, "create", wanted)
         name = clean_name(wanted.name)
         if mark and (before := self._made_before(mark, terms)):
             return before
-        empty = empty_table(wanted, new_game_id(), self.clock())
+        empty = empty_table(wanted, new_game_id(), self.clock(), new_seed())
         # Two requests with one key come to the same id, and so to one table.
         game_id = self._store.id_for(mark, empty.id) if mark else empty.id
         claim = claimed(terms, game_id)
         code = hash_of_invitation(game_id, invitation_for(claim.token)) if wanted.private else None
         empty = replace(empty, id=game_id, invitation=code)
-        game, joined = seated(empty, Seat(name, hash_of(claim.token)), _new_seed())
-        game, filled = with_computers(game, wanted.computers, _new_seed())
-        done = self._changes.begin(empty, game, joined + filled, mark, claim)
+        game, joined = seated(empty, Seat(name, hash_of(claim.token)))
+        game, filled = with_computers(game, wanted.computers)
+        done = self._changes.begin(empty, game, made(empty) + joined + filled, mark, claim)
         if done.logged:
             return _seat_taken(done.game, claim.token, done.logged)
         if mark and (before := self._made_before(mark, terms)):
@@ -153,30 +158,37 @@ class Tables:
         raise TooBusy(Text("Another request with this key is making the table; send it again."))
 
     def join(
-        self, game_id: str, name: str, invitation: str | None = None, terms: Terms = NO_TERMS
+        self,
+        game_id: str,
+        name: str,
+        invitation: str | None = None,
+        terms: Terms = NO_TERMS,
+        entropy: str | None = None,
     ) -> SeatTaken:
         """Take the next free seat; the match starts with the last one if the table says so.
 
         Raises NoSuchGame, AlreadyStarted, TableClosed, TableFull, BadText, InvitationNeeded,
         StaleVersion, OptionsDoNotFit, TooBusy, BadIdempotencyKey and IdempotencyKeyReused.
         """
-        mark = mark_of_claim(terms, "join", [name, invitation])
+        mark = mark_of_claim(terms, "join", [name, invitation, entropy])
         claim = claimed(terms, game_id)
-        seat = Seat(clean_name(name), hash_of(claim.token))
+        seat = Seat(clean_name(name), hash_of(claim.token), entropy=entropy or "")
         code = None if invitation is None else hash_of_invitation(game_id, invitation)
 
         def take_seat(game: Game, _now: int) -> tuple[Game, tuple[Event, ...]]:
             guard_version(game, terms.version)
             guard_open(game)
             guard_invited(game, code)
-            return seated(game, seat, _new_seed())
+            return seated(game, seat)
 
         done = self._changes.make(game_id, take_seat, mark, claim)
         if done.repeats and terms.key:
             return self._taken_again(done.game, terms.key, done.repeats)
         return _seat_taken(done.game, claim.token, done.logged)
 
-    def rematch(self, game_id: str, token: str, terms: Terms = NO_TERMS) -> SeatTaken:
+    def rematch(
+        self, game_id: str, token: str, terms: Terms = NO_TERMS, entropy: str | None = None
+    ) -> SeatTaken:
         """Take the own seat in the game that follows a finished one, and make that if need be.
 
         The same people, computers and options; who comes sits in the order of the old seats. Asked
@@ -189,18 +201,19 @@ class Tables:
         founder = next(seat.token_hash for seat in old.seats if seat.token_hash)
         new_id = game_id_for(founder, f"rematch of {old.id}")
         claim = Claim(token_for(new_id, token, "rematch"))
-        mark = mark_of(terms, ("rematch",), hash_of(claim.token))
+        mark = mark_of(terms, ("rematch", entropy), hash_of(claim.token))
         if mark is None or not self._was_done(new_id, mark):
             guard_version(old, terms.version)
         if guard_playing(old).result is None:
             raise MatchNotOver(Text("A rematch can be asked for when the match is over."))
-        self._changes.begin(*rematch_of(old, new_id, self.clock()))
-        seat = Seat(old.seats[place].name, hash_of(claim.token), place=place)
+        self._changes.begin(*rematch_of(old, new_id, self.clock(), new_seed()))
+        name = old.seats[place].name
+        seat = Seat(name, hash_of(claim.token), place=place, entropy=entropy or "")
 
         def take_seat(game: Game, _now: int) -> tuple[Game, tuple[Event, ...]]:
             if find_seat(game, claim.token) is not None:
                 return game, ()
-            return seated(game, seat, _new_seed())
+            return seated(game, seat)
 
         try:
             done = self._changes.make(new_id, take_seat, mark, claim)
@@ -221,11 +234,7 @@ class Tables:
         StaleVersion and IdempotencyKeyReused.
         """
         return self._change(
-            game_id,
-            token,
-            terms,
-            ("start",),
-            lambda game, seat, _: begun(hosted(game, seat), _new_seed()),
+            game_id, token, terms, ("start",), lambda game, seat, _: begun(hosted(game, seat))
         )
 
     def add_computers(
@@ -241,7 +250,7 @@ class Tables:
             token,
             terms,
             ("computers", levels),
-            lambda game, seat, _: with_computers(hosted(game, seat), levels, _new_seed()),
+            lambda game, seat, _: with_computers(hosted(game, seat), levels),
         )
 
     def remove(
@@ -288,6 +297,22 @@ class Tables:
             game_id, token, terms, ("return",), lambda game, seat, _: returned(game, seat)
         )
 
+    def add_entropy(
+        self, game_id: str, token: str, entropy: str, terms: Terms = NO_TERMS
+    ) -> Outcome:
+        """Add to the chance of the next deal, of which the secret is committed to (table.8).
+
+        Takes the place of what the seat had added to that deal. Raises TableClosed, MatchOver,
+        NoNextDeal, StaleVersion and IdempotencyKeyReused.
+        """
+        return self._change(
+            game_id,
+            token,
+            terms,
+            ("entropy", entropy),
+            lambda game, seat, _: mixed(game, seat, entropy),
+        )
+
     # ------------------------------------------------------------------------------------ playing
 
     def play(
@@ -297,23 +322,34 @@ class Tables:
         move: Move | Turn,
         terms: Terms = NO_TERMS,
         wait_seconds: int = 0,
+        *,
+        memory: bool = False,
     ) -> Outcome:
         """Make one move, or the rest of a turn: all of it or nothing.
 
-        Then waits so long for the caller to be able to act again. Raises NotStarted, TableClosed,
-        SeatAway, StaleVersion, IdempotencyKeyReused and what the rules refuse with.
+        Then waits so long for the caller to be able to act again. `memory`: the answer is to tell
+        what everybody saw. Raises NotStarted, TableClosed, SeatAway, StaleVersion, NoMemory,
+        IdempotencyKeyReused and what the rules refuse with.
         """
-        outcome = self._change(
-            game_id,
-            token,
-            terms,
-            ("move", move),
-            lambda game, seat, now: _moved(game, seat, move, now),
-        )
+
+        def act(game: Game, seat: int, now: int) -> tuple[Game, tuple[Event, ...]]:
+            if memory:
+                guard_memory(game)
+            return _moved(game, seat, move, now)
+
+        outcome = self._change(game_id, token, terms, ("move", move), act)
+        if memory:  # a repeat may ask for more than the request that made the move
+            guard_memory(outcome.game)
         return self._waited(outcome, wait_seconds)
 
     def check(
-        self, game_id: str, token: str, move: Move | Turn, terms: Terms = NO_TERMS
+        self,
+        game_id: str,
+        token: str,
+        move: Move | Turn,
+        terms: Terms = NO_TERMS,
+        *,
+        memory: bool = False,
     ) -> tuple[Game, Game | None, int]:
         """What `play` would do, without doing it: the game now, the game then, and the seat.
 
@@ -322,6 +358,8 @@ class Tables:
         game = self._changes.current(game_id)
         seat = seat_of(game, token)
         guard_version(game, terms.version)
+        if memory:
+            guard_memory(game)
         now = self.clock()
         after, events = _moved(game, seat, move, now)
         if any(map(reveals, events)):
@@ -336,14 +374,18 @@ class Tables:
         token: str | None,
         wait_seconds: int = 0,
         known: Container[str] = (),
+        *,
+        memory: bool = False,
     ) -> tuple[Game, int | None]:
         """The game, and the caller's seat; None without a token.
 
-        Waits so long for a view whose tag is not `known`. Raises BadToken, NotYourSeat and
-        NoSpectators.
+        Waits so long for a view whose tag is not `known`. `memory`: it is to tell what everybody
+        saw. Raises BadToken, NotYourSeat, NoSpectators and NoMemory.
         """
         game = self._changes.current(game_id)
         seen_from(game, token)
+        if memory:
+            guard_memory(game)
         game = self._wait(game, wait_seconds, lambda game, now: tag_of(game, now) not in known)
         return game, seen_from(game, token)
 
@@ -456,6 +498,33 @@ class Tables:
                     yield News(game, seat, (), last)
                     continue
                 bell.wait(self._until_next(game, HEARTBEAT_SECONDS - silent))
+
+    def log_of_deal(
+        self, game_id: str, token: str | None, number: int
+    ) -> tuple[Game, tuple[Logged, ...]]:
+        """The game, and the log of a deal of it that has ended; empty if it cannot be found.
+
+        Raises NotStarted, TableClosed, NoSuchDeal, DealNotOver, and as `look` does.
+        """
+        game, _ = self.look(game_id, token)
+        deal = guard_playing(game).deal
+        if deal is not None and number == deal.number:
+            raise DealNotOver(Text("Deal {deal} is still being played."), deal=number)
+        if not 1 <= number <= deals_over(game):
+            raise NoSuchDeal(Text("There is no deal {deal} in this match yet."), deal=number)
+        return game, self._store.log_of_deal(game_id, number)
+
+    def logs_of_deals(
+        self, game_id: str, token: str | None
+    ) -> tuple[Game, Iterator[tuple[Logged, ...]]]:
+        """The game, and the logs of all its deals that have ended, in order.
+
+        Raises NotStarted, TableClosed, and as `look` does.
+        """
+        game, _ = self.look(game_id, token)
+        guard_playing(game)
+        numbers = range(1, deals_over(game) + 1)
+        return game, (self._store.log_of_deal(game_id, number) for number in numbers)
 
     def results(self, game_id: str, after: int, limit: int) -> tuple[DealResult, ...]:
         """Up to `limit` results of finished deals after the one numbered `after`, in order."""
@@ -637,11 +706,6 @@ def _invitation(game: Game, token: str) -> str | None:
     """The code of the table, if the token is of its maker."""
     code = invitation_for(token)
     return code if same(game.invitation, hash_of_invitation(game.id, code)) else None
-
-
-def _new_seed() -> str:
-    """Where all chance of a match comes from: 256 random bits."""
-    return secrets.token_hex(32)
 
 
 def _milliseconds() -> int:

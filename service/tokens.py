@@ -1,4 +1,4 @@
-"""The secrets that are given out: seat tokens and invitation codes. Only their hashes are kept."""
+"""Secrets: tokens and invitation codes, of which only hashes are kept, and the seeds of chance."""
 
 import base64
 import hashlib
@@ -41,6 +41,11 @@ def token_for(game_id: str, secret: str, salt: str) -> str:
 
 def new_salt() -> str:
     """256 random bits, in hex."""
+    return secrets.token_hex(32)
+
+
+def new_seed() -> str:
+    """Where all chance of a match comes from: 256 random bits, in hex."""
     return secrets.token_hex(32)
 
 

@@ -13,6 +13,7 @@ from msgspec import Meta, Struct
 from service.game import (
     Away,
     Closed,
+    EntropyAdded,
     Event,
     Game,
     Joined,
@@ -36,7 +37,6 @@ from service.rummy.rules import (
     Option,
     OptionValue,
     Rules,
-    agree,
     clause,
     defaults,
     deviations,
@@ -45,13 +45,18 @@ from service.rummy.rules import (
 from service.rummy.sheet import Sentence, Sheet
 from service.rummy.view import (
     DealView,
+    Fairness,
     Instant,
+    MemoryView,
     PublicEvent,
+    fairness_before,
     instant,
+    memory,
     moves_of,
     redact,
     view,
 )
+from service.seating import added_entropy, rules_of
 from service.text import said
 
 GAME_ID = "^[a-z2-7]{16}$"
@@ -153,9 +158,23 @@ class GameView(Struct, frozen=True, kw_only=True):
     moves_truncated: Annotated[
         bool, Meta(description="Whether there are more moves than listed; see GET moves.")
     ]
+    memory: Annotated[
+        MemoryView | None,
+        Meta(
+            description="Asked for with `memory=true`: what everybody saw of the deal being played "
+            "(table.7). Else null, and before the start and after the end."
+        ),
+    ]
     totals: Annotated[tuple[Count, ...], Meta(description="The points so far, by seat.")]
     last_deal: Annotated[DealResult | None, Meta(description="How the deal before ended.")]
     result: Annotated[MatchResult | None, Meta(description="Set once the match is over.")]
+    fairness: Annotated[
+        Fairness | None,
+        Meta(
+            description="What proves that the cards were not chosen; null: the game may not be "
+            "watched, or was made before there were commitments."
+        ),
+    ]
 
 
 class LogEntry(Struct, frozen=True):
@@ -166,7 +185,18 @@ class LogEntry(Struct, frozen=True):
     version: Annotated[Version, Meta(description="The version that the change made.")]
     at: Instant
     forced: Annotated[bool, Meta(description="Whether the clock did it, not the player.")]
-    event: Joined | Left | Removed | Closed | WentAway | Returned | Started | Rematch | PublicEvent
+    event: (
+        Joined
+        | Left
+        | Removed
+        | Closed
+        | WentAway
+        | Returned
+        | EntropyAdded
+        | Started
+        | Rematch
+        | PublicEvent
+    )
 
 
 class Changed(Struct, frozen=True):
@@ -421,8 +451,10 @@ class Health(Struct, frozen=True):
     status: Literal["ok"]
 
 
-def game_view(game: Game, seat: int | None, now: int, expires_at: int) -> GameView:
-    """The game as `seat` may see it; times in milliseconds."""
+def game_view(
+    game: Game, seat: int | None, now: int, expires_at: int, *, remembers: bool = False
+) -> GameView:
+    """The game as `seat` may see it, with what everybody saw if it `remembers`; times in ms."""
     rules = rules_of(game)
     # By a repeated request somebody may look who has no seat any more.
     seen = game.match if game.spectators or seat is not None else None
@@ -458,9 +490,11 @@ def game_view(game: Game, seat: int | None, now: int, expires_at: int) -> GameVi
         may_not_discard=match.may_not_discard if match else None,
         moves=match.moves if match and not away else (),
         moves_truncated=match.moves_truncated if match and not away else False,
+        memory=memory(seen) if seen and remembers else None,
         totals=match.totals if match else (0,) * len(game.seats),
         last_deal=match.last_deal if match else None,
         result=match.result if match else None,
+        fairness=match.fairness if match else _fairness_before(game),
     )
 
 
@@ -468,11 +502,6 @@ def own_games(found: Iterable[tuple[int, GameView]], gone: tuple[int, ...]) -> O
     """The views of the games that tokens open, by the token's place."""
     games = tuple(OwnGame(place, bool(game.moves), game) for place, game in found)
     return OwnGames(games, gone)
-
-
-def rules_of(game: Game) -> Rules:
-    """The rules in force; before the start those of a full table."""
-    return game.match.rules if game.match else agree(game.variant, game.size, game.chosen)
 
 
 def log_entries(game: Game, logged: Iterable[Logged], seat: int | None) -> tuple[LogEntry, ...]:
@@ -631,6 +660,13 @@ def _option_view(option: Option, rule: str, by_players: tuple[DefaultFor, ...]) 
         rule=rule,
         defaults=by_players,
     )
+
+
+def _fairness_before(game: Game) -> Fairness | None:
+    """What is shown while the match is waited for."""
+    if game.status != "waiting" or not game.seed:
+        return None
+    return fairness_before(game.seed, game.id, added_entropy(game))
 
 
 def _turn_ends_at(game: Game) -> datetime | None:

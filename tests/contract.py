@@ -20,7 +20,7 @@ from referencing.jsonschema import DRAFT202012
 from service.catalogue import CATALOGUE
 
 PROBLEM = "application/problem+json"
-PAGES = re.compile(r"/|/docs(/.*)?|/openapi\.json")
+PAGES = re.compile(r"/|/docs(/.*)?|/openapi\.json|/replay\.schema\.json")
 """What the service answers besides the operations of the contract."""
 
 SOMETIMES_WITHOUT_A_CLAUSE = {

@@ -38,6 +38,7 @@ SCRIPTS: dict[str, tuple[Step, ...]] = {
     "people_and_computers": (
         ("createGame", "people_and_computers", None),
         ("joinGame", "first_game", None),
+        ("addEntropy", "people_and_computers", 0),
         ("addComputers", "people_and_computers", 0),
         ("removePlayer", "people_and_computers", 0),
         ("startGame", "jokers_and_calls", 0),
@@ -49,6 +50,7 @@ SCRIPTS: dict[str, tuple[Step, ...]] = {
         ("queryGames", "people_and_computers", None),
     ),
     "house_rules": (("createGame", "house_rules", None),),
+    "what_if": (("createGame", "what_if", None),),
     "alone": (("createGame", "alone", None),),
     "private": (
         ("createGame", "private", None),
@@ -65,6 +67,7 @@ _BODIES = {
     "leaveGame": examples.LEAVE,
     "returnToGame": examples.RETURN,
     "rematch": examples.REMATCH,
+    "addEntropy": examples.ENTROPY,
     "closeTable": examples.CLOSE,
     "queryGames": examples.QUERY,
     "draw": examples.DRAW,
@@ -82,6 +85,7 @@ _PATHS = {
     "startGame": "start",
     "leaveGame": "leave",
     "returnToGame": "return",
+    "addEntropy": "entropy",
     "closeTable": "close",
     "callRummy": "rummy",
     "playTurn": "turn",

@@ -18,7 +18,7 @@ HOW_MANY = {
     "seven-card": 6,
     "parlett": 6,
     "call-rummy": 7,
-    "table": 6,
+    "table": 8,
 }
 
 

@@ -243,7 +243,7 @@ def test_a_record_that_cannot_be_read_is_refused(store, raw, record):
 def test_a_record_of_an_unknown_format_is_refused_and_stays_as_it_is(store, raw):
     game = create(store)
     known = raw.hget(key(game, "game"), "record")
-    unknown = known.replace(b'"format":2', b'"format":999')
+    unknown = known.replace(b'"format":3', b'"format":999')
     assert unknown != known
     raw.hset(key(game, "game"), "record", unknown)
     with pytest.raises(UnreadableRecord):

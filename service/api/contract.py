@@ -22,6 +22,7 @@ from service.api import (
     schemas,
     variants,
 )
+from service.replay import DealReplay, MatchReplay
 from service.rummy.cards import Card
 from service.rummy.rules import OPTIONS, Rules
 from service.tables import Tables
@@ -63,6 +64,11 @@ counts only if the game is still at that version. With an `Idempotency-Key` of y
 that changes something can be sent again when its answer was lost: it is carried out once, and a
 repeat gets the first answer. With `check=true` a move is only checked.
 
+## Memory
+With `memory=true` on `getGame` and on every move, the game in the answer tells under `memory` what
+everybody saw in this deal and an attentive player remembers: the cards taken into a hand face up,
+and all discards so far with what became of them. The table's option `memory` can forbid it.
+
 ## Waiting
 With `wait` the answer comes when there is something to say, or when so many seconds are up:
 `getGame` with `If-None-Match` when there is another version, `getEvents` when there is an event
@@ -80,9 +86,9 @@ A refusal is `application/problem+json`, changes nothing, and has a stable `code
 address of the page that explains the code, with all that its `params` can hold. With a refused move
 `try` lists up to three legal ones near to it, the nearest first, as bodies that are ready to send.
 `getGameRules` has every clause in force at a table; on its page each clause has its anchor.
-Each operation lists its codes by status. 503 can be tried again after the seconds in
-`Retry-After`. Fields of bodies and, under `/v1`, query parameters that are not documented are
-refused, not ignored.
+Each operation lists its codes by status. 503 can be tried again after the seconds in `Retry-After`.
+Fields of bodies and, under `/v1`, query parameters that are not documented are refused, never
+ignored.
 
 ## Languages
 What people read is in English, Swedish or Danish, by the request's `Accept-Language`: `sv-FI`
@@ -172,7 +178,7 @@ def register(app: Flask, tables: Tables) -> None:
     ):
         api.register_blueprint(blueprint)
     problems.register(app)
-    docs.register(app, contract(app))
+    docs.register(app, contract(app), replay_schema())
     pages.register(app)
     app.after_request(http.harden)
 
@@ -194,6 +200,19 @@ def contract(app: Flask) -> dict[str, Any]:
             operation["responses"] = dict(sorted(operation["responses"].items()))
             path[method] = _in_order(operation, _OPERATION_ORDER)
     return _in_order(document, _DOCUMENT_ORDER)
+
+
+def replay_schema() -> Schema:
+    """The JSON schema of replays by itself, for whoever reads them from a file."""
+    references, definitions = msgspec.json.schema_components(
+        (MatchReplay, DealReplay), ref_template="#/$defs/{name}"
+    )
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A replay of rummy: a match, or one deal",
+        "oneOf": list(references),
+        "$defs": _exact(definitions),
+    }
 
 
 def _in_order(node: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:

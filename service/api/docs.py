@@ -28,9 +28,10 @@ _POLICY = (
 )
 
 
-def register(app: Flask, document: dict[str, Any]) -> None:
-    """Serve the contract at /openapi.json, and Swagger UI for it at /docs."""
+def register(app: Flask, document: dict[str, Any], replays: dict[str, Any]) -> None:
+    """Serve the contract at /openapi.json, Swagger UI for it at /docs, and the replays' schema."""
     contract = json.dumps(document, ensure_ascii=False).encode()
+    schema = json.dumps(replays, ensure_ascii=False).encode()
     pages = Blueprint("docs", __name__)
 
     @pages.get("/")
@@ -39,11 +40,11 @@ def register(app: Flask, document: dict[str, Any]) -> None:
 
     @pages.get("/openapi.json")
     def openapi() -> Response:
-        response = Response(contract, mimetype="application/json")
-        response.headers["Cache-Control"] = "no-cache"
-        response.add_etag()
-        response.make_conditional(request)
-        return response
+        return _document(contract)
+
+    @pages.get("/replay.schema.json")
+    def replay_schema() -> Response:
+        return _document(schema)
 
     @pages.get("/docs")
     def docs() -> Response:
@@ -61,6 +62,14 @@ def register(app: Flask, document: dict[str, Any]) -> None:
         return abort(404) if directory is None else send_file(directory / name)
 
     app.register_blueprint(pages)
+
+
+def _document(content: bytes) -> Response:
+    response = Response(content, mimetype="application/json")
+    response.headers["Cache-Control"] = "no-cache"
+    response.add_etag()
+    response.make_conditional(request)
+    return response
 
 
 def _moved(location: str) -> Response:

@@ -156,6 +156,11 @@ def answer(
     return response
 
 
+def plain(text: str) -> Response:
+    """The text as it is."""
+    return Response(text, headers={"Cache-Control": "no-store"}, mimetype="text/plain")
+
+
 def token() -> str | None:
     """The seat token that came with the request. Raises BadToken if it is not sent as one."""
     header = request.headers.get("Authorization")
@@ -189,6 +194,12 @@ def wants_stream() -> bool:
     """Whether the caller takes server-sent events rather than JSON."""
     offered = ["application/json", EVENT_STREAM]
     return request.accept_mimetypes.best_match(offered) == EVENT_STREAM
+
+
+def wants_text() -> bool:
+    """Whether the caller takes plain text rather than JSON."""
+    offered = ["application/json", "text/plain"]
+    return request.accept_mimetypes.best_match(offered) == "text/plain"
 
 
 def last_event_id() -> int | None:

@@ -187,7 +187,7 @@ def _http_error(error: HTTPException) -> Response:
     code = _OF_HTTP.get(status)
     title = CATALOGUE[code].title if code else Text("The request was refused")
     # The framework's own sentences are in English only, so they are left out.
-    own = error.description if isinstance(error.description, Text) else None
+    own = error.description
     headers = {
         name: value for name, value in error.get_headers() if name in {"Allow", "Retry-After"}
     }
@@ -196,7 +196,7 @@ def _http_error(error: HTTPException) -> Response:
             type=_page(code) if code else "about:blank",  # which says: no more than the status
             title=title,
             status=status,
-            detail=own or _OWN_WORDS.get(status) or title,
+            detail=own if isinstance(own, Text) else _OWN_WORDS.get(status, title),
             instance=request.path,
             code=code or f"http_{status}",
         ),

@@ -24,6 +24,7 @@ from service.new_table import MOST_NAME_CHARACTERS, NewTable, PracticeWish
 from service.rummy.cards import Card, parse_card
 from service.rummy.computer import LEVELS
 from service.rummy.model import Call, Discard, Draw, LayMeld, LayOff, Move, Play, Swap, Turn
+from service.rummy.notation import MOST_CHARACTERS
 from service.rummy.rules import OPTIONS, PRESETS, Option
 from service.text import Text
 
@@ -240,7 +241,10 @@ def _level() -> StringField:
 
 
 class PracticeRequest(RequestSchema):
-    """Cards known beforehand: a seed, or the order of the first deal, or both."""
+    """Cards known beforehand: a seed, or the order of the first deal, or both.
+
+    Or a deal to go on with, and a seed for what comes later.
+    """
 
     seed = StringField(
         validate=_characters(1, _MOST_TEXT),
@@ -260,6 +264,29 @@ class PracticeRequest(RequestSchema):
         0,
         _MOST_SEATS - 1,
         metadata={"description": "The seat that deals first; left out, it is drawn by lot."},
+    )
+    deal = fields.String(
+        validate=validate.Length(1, MOST_CHARACTERS),
+        metadata={
+            "description": (
+                "A deal in the text notation (docs/notation.md) that the match begins with, and "
+                "goes on from some point of it. `variant` and `seats` must be those of the deal, "
+                "and so must each of the `options` that is named, but for how the match ends and "
+                "what is about the table only; what is not named is as in the deal. `order` and "
+                "`dealer` cannot be given with it."
+            )
+        },
+    )
+    moves = Number(
+        0,
+        MOST_CHARACTERS,
+        metadata={
+            "description": (
+                "After so many moves of `deal` the players of this table go on: each take, stock, "
+                "meld, lay, swap, drop and call is one. Left out: after all of them. The deal must "
+                "not be over by then."
+            )
+        },
     )
 
     @post_load
@@ -329,6 +356,21 @@ class NewTableRequest(RequestSchema):
         return NewTable(**data)
 
 
+def _entropy(**presence: Any) -> fields.String:
+    return fields.String(
+        validate=validate.Regexp(
+            "^[!-~]{1,100}$",
+            error=Text("Must have 1 to 100 printable ASCII characters, without spaces."),
+        ),
+        metadata={
+            "description": "Anything that nobody else can foresee: the next deal's cards depend on "
+            "it too. Everybody sees it.",
+            "examples": ["27-coins-and-a-die"],
+        },
+        **presence,
+    )
+
+
 class JoinRequest(RequestSchema):
     """Who takes a seat."""
 
@@ -349,10 +391,23 @@ class JoinRequest(RequestSchema):
             "the dash."
         },
     )
+    entropy = _entropy(allow_none=True, load_default=None)
 
 
 class EmptyRequest(RequestSchema):
     """Nothing: the request needs no body."""
+
+
+class RematchRequest(RequestSchema):
+    """Who comes again."""
+
+    entropy = _entropy(allow_none=True, load_default=None)
+
+
+class EntropyRequest(RequestSchema):
+    """What a seat adds to the chance of the next deal."""
+
+    entropy = _entropy(required=True)
 
 
 class ComputersRequest(RequestSchema):
@@ -592,10 +647,18 @@ class TurnRequest(RequestSchema):
 
 
 class MoveWish(msgspec.Struct, frozen=True):
-    """How a move is asked for: whether it is only checked, and how long to wait after it."""
+    """How a move is asked for: only checked, with what was seen, how long to wait after it."""
 
     check: bool
+    memory: bool
     wait: int = 0
+
+
+class LookWish(msgspec.Struct, frozen=True):
+    """How somebody looks at a game: how long to wait first, and whether with what was seen."""
+
+    wait: int
+    memory: bool
 
 
 class ListWish(msgspec.Struct, frozen=True):
@@ -625,6 +688,16 @@ def _wait(what: str) -> QueryNumber:
     )
 
 
+def _memory() -> QueryFlag:
+    return QueryFlag(
+        load_default=False,
+        metadata={
+            "description": "Fill in `memory`: the cards that everybody saw go into a hand, and "
+            "the discards so far. A table can forbid it."
+        },
+    )
+
+
 class MoveQuery(RequestSchema):
     """How a move is asked for."""
 
@@ -635,6 +708,7 @@ class MoveQuery(RequestSchema):
             "answer with the game as it would be. Nothing changes."
         },
     )
+    memory = _memory()
 
     @post_load
     def make(self, data: dict[str, Any], **_: Any) -> MoveWish:
@@ -666,9 +740,14 @@ class SheetQuery(RequestSchema):
 
 
 class LookQuery(RequestSchema):
-    """How long to wait for a change."""
+    """How somebody looks at a game."""
 
     wait = _wait("a version that If-None-Match does not name")
+    memory = _memory()
+
+    @post_load
+    def make(self, data: dict[str, Any], **_: Any) -> LookWish:
+        return LookWish(**data)
 
 
 class GamesQuery(RequestSchema):

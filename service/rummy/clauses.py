@@ -163,6 +163,13 @@ SAYS: dict[str, Mapping[OptionValue, Text]] = {
             "turns in a row: {value}."
         ),
     },
+    "memory": {
+        True: Text(
+            "What everybody saw in the deal being played can be asked for: the cards seen going "
+            "into each hand, and all that came onto the discard pile."
+        ),
+        False: Text("Everybody keeps in mind what was seen; the service does not tell it again."),
+    },
 }
 """What each value of each option says; numbers that have no sentence of their own say `ANY`."""
 
@@ -636,6 +643,27 @@ LINES: dict[str, tuple[Line, ...]] = {
                 "could be called, a computer waits until the call closes before it draws."
             ),
             when=lambda rules: rules.call == "timed",
+        ),
+    ),
+    "table.7": (Line(Text("Computer players remember by themselves.")),),
+    "table.8": (
+        Line(
+            Text(
+                "The chance of each deal comes from a secret that the service fixes beforehand, "
+                "showing a commitment to it, and from what the seats add to it."
+            )
+        ),
+        Line(
+            Text(
+                "A seat adds to it at joining or while the deal before is played. What it adds "
+                "counts for the next deal alone."
+            )
+        ),
+        Line(
+            Text(
+                "When the deal has ended or was given up its secret is shown, and anybody can work "
+                "out the first dealer, the order of the cards and each reshuffle."
+            )
         ),
     ),
 }

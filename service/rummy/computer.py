@@ -88,7 +88,7 @@ def choose(level: Level, sight: Sight, seed: str) -> Move:
     if level != "random" and len(moves) > 1:
         player = _Sharp(sight, moves) if level == "sharp" else _Steady(sight, moves)
         moves = player.best_moves()
-    return moves[lot(len(moves), seed, "move") if len(moves) > 1 else 0]
+    return moves[lot(len(moves), seed.encode(), "move") if len(moves) > 1 else 0]
 
 
 # ----------------------------------------------------------------------------------- the levels

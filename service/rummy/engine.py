@@ -23,6 +23,7 @@ from service.errors import (
     NoCalls,
     NoJokerThere,
     NoLayoffs,
+    NoNextDeal,
     NoSuchMeld,
     NoSwaps,
     NothingToTurnOver,
@@ -44,6 +45,7 @@ from service.rummy.model import (
     Call,
     Called,
     CallWindow,
+    Committed,
     Deal,
     DealEnded,
     DealerDrawn,
@@ -55,6 +57,7 @@ from service.rummy.model import (
     Draw,
     Drew,
     Event,
+    Gone,
     LaidOff,
     LayMeld,
     LayOff,
@@ -65,20 +68,35 @@ from service.rummy.model import (
     Melded,
     Move,
     Play,
+    Proof,
+    Revealed,
     Swap,
     Swapped,
+    Thrown,
     TurnedOver,
     WentOut,
 )
 from service.rummy.rules import TURN_LIMIT, Rules
-from service.rummy.shuffle import lot, shuffled
+from service.rummy.shuffle import (
+    CARDS,
+    DEALER,
+    SHUFFLE,
+    committed,
+    key_of,
+    lot,
+    secret_of,
+    shuffled,
+    turnover_label,
+)
 from service.text import Text
 
 Change = tuple[Match, tuple[Event, ...]]
 """A match after a change, and the events that tell of the change."""
 
-MOST_THROWN = 24
-"""So many discards are remembered, wherever they have gone since."""
+# Which cards of the discard pile, the oldest of which is the first.
+_ALL = slice(None)
+_TOP = slice(-1, None)
+_BELOW_TOP = slice(-1)
 
 _ORDER_IS_OFF = {
     (True, True): Text(
@@ -95,10 +113,14 @@ def new_match(
     seed: str,
     dealer: int | None = None,
     order: Sequence[Card] | None = None,
+    *,
+    game: str = "",
+    entropy: tuple[str, ...] = (),
 ) -> Change:
     """A match with its first deal dealt.
 
-    All chance comes from `seed`. For practice the first `dealer` and the `order` of the pack, the
+    All chance comes from `seed`, which is committed to by the id of the `game`, and from what the
+    seats have added, by seat. For practice the first `dealer` and the `order` of the pack, the
     first card to be dealt first, can be given; BadPractice if they do not fit the rules.
     """
     if dealer is not None and not 0 <= dealer < rules.players:
@@ -109,10 +131,13 @@ def new_match(
         )
     if order is not None:
         _check_order(order, rules)
-    first = lot(rules.players, seed, "dealer") if dealer is None else dealer
-    match = Match(rules=rules, seed=seed, totals=(0,) * rules.players)
+    by_lot = dealer is None
+    key = key_of(secret_of(seed, 1).seed, entropy)
+    first = lot(rules.players, key, DEALER) if dealer is None else dealer
+    totals = (0,) * rules.players
+    match = Match(rules=rules, seed=seed, totals=totals, game=game, entropy=entropy)
     match, dealt = _new_deal(match, number=1, dealer=first, order=order)
-    return match, (DealerDrawn(first), *dealt)
+    return match, (DealerDrawn(first, by_lot), *dealt)
 
 
 def apply(match: Match, seat: int, move: Move, now: int) -> Change:
@@ -174,18 +199,46 @@ def apply_turn(
     return match, events
 
 
-# --------------------------------------------------------------------------------- guards
-# Each raises or lets pass; legal.py asks the same ones.
-
-
 def abandon(match: Match) -> Change:
     """The match ended by everybody leaving: the deal is not counted, and nobody wins (table.5).
 
     Raises MatchOver.
     """
-    guard_running(match)
+    deal = guard_running(match)
     ending = MatchResult(reason="abandoned", winners=(), tie=False, totals=match.totals)
-    return replace(match, deal=None, result=ending), (MatchEnded(ending),)
+    proof = _proof(match, deal)
+    match = replace(match, deal=None, result=ending, revealed=proof)
+    return match, (*_shown(proof), MatchEnded(ending))
+
+
+def with_entropy(match: Match, seat: int, entropy: str) -> Match:
+    """The match with what that seat adds to the chance of its next deal (table.8).
+
+    It takes the place of what the seat had added to that deal before. Raises MatchOver, and
+    NoNextDeal in the last deal.
+    """
+    deal = guard_running(match)
+    if not _another_follows(match.rules, deal.number):
+        raise NoNextDeal(
+            Text("Deal {deal} is the last of the match; there is none to add entropy to."),
+            rule="table.8",
+            deal=deal.number,
+        )
+    added = list(match.entropy or ("",) * match.rules.players)
+    added[seat] = entropy
+    return replace(match, entropy=tuple(added))
+
+
+def next_deal(match: Match) -> int | None:
+    """The number of the deal after the one being played; None: none will follow."""
+    deal = match.deal
+    if deal is None or not _another_follows(match.rules, deal.number):
+        return None
+    return deal.number + 1
+
+
+# --------------------------------------------------------------------------------- guards
+# Each raises or lets pass; legal.py asks the same ones.
 
 
 def guard_running(match: Match) -> Deal:
@@ -419,6 +472,7 @@ def _take_upcard(match: Match, deal: Deal, card: Card) -> Change:
         taken=card if banned else None,
         window=None,
         picked=(*deal.picked, (deal.turn, card)),
+        discards=_seen_off_pile(deal, _TOP, "taken", deal.turn),
     )
     return replace(match, deal=deal), (Drew(deal.turn, "discard", card),)
 
@@ -502,7 +556,7 @@ def _discard(match: Match, deal: Deal, move: Discard, now: int) -> Change:
         deal,
         pile=(*deal.pile, move.card),
         turns=deal.turns + 1,
-        thrown=(*deal.thrown, (seat, move.card))[-MOST_THROWN:],
+        discards=(*deal.discards, Thrown(seat, move.card)),
     )
     events: tuple[Event, ...] = (Discarded(seat, move.card),)
     if not hand:
@@ -532,7 +586,13 @@ def _call(match: Match, deal: Deal, seat: int, move: Call, now: int) -> Change:
     before = _meld_of(deal, move.meld)
     meld = melds.extended(before, (card,), move.jokers, rules)
     jokers = melds.added_jokers(before, meld)
-    deal = replace(deal, melds=_with_meld(deal, meld), pile=deal.pile[:-1], window=None)
+    deal = replace(
+        deal,
+        melds=_with_meld(deal, meld),
+        pile=deal.pile[:-1],
+        window=None,
+        discards=_seen_off_pile(deal, _TOP, "called", seat),
+    )
     events: tuple[Event, ...] = (Called(seat, window.seat, meld.id, card, jokers, meld.faces),)
     if not deal.stock and not deal.pile:
         match, ended = _block(match, deal, "nothing_to_draw")
@@ -548,13 +608,20 @@ def _turn_over(match: Match, deal: Deal) -> tuple[Deal, TurnedOver]:
     rules = match.rules
     number = deal.turnovers + 1
     stock, pile = deal.pile, deal.pile[:0]
+    turned = _ALL
     if rules.turnover_keeps_upcard:
         stock, pile = stock[:-1], stock[-1:]
+        turned = _BELOW_TOP
     if rules.turnover_shuffles:
-        stock = shuffled(in_order(stock), match.seed, f"deal {deal.number} turnover {number}")
+        stock = shuffled(
+            in_order(stock), _key(match, deal.number, deal.entropy), turnover_label(number)
+        )
     if rules.turnover_new_upcard:
         stock, pile = stock[1:], stock[:1]
-    deal = replace(deal, stock=stock, pile=pile, turnovers=number)
+    discards = _seen_off_pile(deal, turned, "turned_over")
+    if rules.turnover_new_upcard:
+        discards += (Thrown(None, pile[0]),)
+    deal = replace(deal, stock=stock, pile=pile, turnovers=number, discards=discards)
     return deal, TurnedOver(len(stock), deal.upcard)
 
 
@@ -576,7 +643,7 @@ def _new_deal(
 ) -> Change:
     """Deal: a card at a time from the dealer's left, then the upcard if there is one."""
     rules = match.rules
-    cards = tuple(order or shuffled(pack(rules.decks, rules.jokers), match.seed, f"deal {number}"))
+    cards = tuple(order or _shuffled_pack(match, number))
     dealt = rules.players * rules.hand_size
     hands = tuple(
         in_order(cards[(seat - dealer - 1) % rules.players : dealt : rules.players])
@@ -585,9 +652,54 @@ def _new_deal(
     pile = cards[dealt : dealt + rules.upcard]
     stock = cards[dealt + rules.upcard :]
     turn = (dealer + 1) % rules.players
-    deal = Deal(number, dealer, hands, stock, pile, turn)
-    event = Dealt(number, dealer, hands, deal.upcard, len(stock))
-    return replace(match, deal=deal), (event,)
+    deal = Deal(
+        number,
+        dealer,
+        hands,
+        stock,
+        pile,
+        turn,
+        discards=tuple(Thrown(None, card) for card in pile),
+        entropy=match.entropy,
+        shuffle=SHUFFLE,
+        laid_out=order is not None,
+    )
+    events: tuple[Event, ...] = (Dealt(number, dealer, hands, deal.upcard, len(stock)),)
+    if _another_follows(rules, number):
+        promise = committed(match.seed, match.game, number + 1)
+        events += (Committed(number + 1, SHUFFLE, promise),)
+    return replace(match, deal=deal, entropy=()), events
+
+
+def _another_follows(rules: Rules, number: int) -> bool:
+    """Whether a deal can follow the one with that number."""
+    return rules.deals is None or number < rules.deals
+
+
+def _shuffled_pack(match: Match, number: int) -> tuple[Card, ...]:
+    cards = pack(match.rules.decks, match.rules.jokers)
+    return shuffled(cards, _key(match, number, match.entropy), CARDS)
+
+
+def _key(match: Match, number: int, entropy: Sequence[str]) -> bytes:
+    """The key of the chance of that deal."""
+    return key_of(secret_of(match.seed, number).seed, entropy)
+
+
+def _proof(match: Match, deal: Deal) -> Proof | None:
+    """Where the chance of the deal came from; None: it was not committed to."""
+    if deal.shuffle is None:
+        return None
+    secret = secret_of(match.seed, deal.number)
+    return Proof(
+        deal=deal.number,
+        shuffle=deal.shuffle,
+        commitment=committed(match.seed, match.game, deal.number),
+        nonce=secret.nonce,
+        seed=secret.seed,
+        entropy=deal.entropy,
+        laid_out=deal.laid_out,
+    )
 
 
 def _check_order(order: Sequence[Card], rules: Rules) -> None:
@@ -634,7 +746,7 @@ def _go_out(match: Match, deal: Deal, how: WentOut) -> Change:
         totals=_added(match.totals, scores),
         turns=deal.turns,
     )
-    return _after_deal(match, result)
+    return _after_deal(match, deal, result)
 
 
 def _block(match: Match, deal: Deal, why: Blocked) -> Change:
@@ -650,19 +762,21 @@ def _block(match: Match, deal: Deal, why: Blocked) -> Change:
         totals=match.totals,
         turns=deal.turns,
     )
-    return _after_deal(match, result)
+    return _after_deal(match, deal, result)
 
 
-def _after_deal(match: Match, result: DealResult) -> Change:
+def _after_deal(match: Match, deal: Deal, result: DealResult) -> Change:
     """The next deal, or the end of the match (common.2, common.11)."""
     rules = match.rules
-    match = replace(match, totals=result.totals, last=result, deal=None)
-    played = rules.deals is not None and result.number >= rules.deals
+    proof = _proof(match, deal)
+    match = replace(match, totals=result.totals, last=result, deal=None, revealed=proof)
+    ended: tuple[Event, ...] = (DealEnded(result), *_shown(proof))
+    played = not _another_follows(rules, result.number)
     reached = rules.target is not None and max(result.totals) >= rules.target
     if not played and not reached:
         dealer = (result.dealer + 1) % rules.players
         match, dealt = _new_deal(match, number=result.number + 1, dealer=dealer)
-        return match, (DealEnded(result), *dealt)
+        return match, (*ended, *dealt)
     best = min(result.totals) if rules.scoring == "penalty" else max(result.totals)
     winners = tuple(seat for seat, total in enumerate(result.totals) if total == best)
     ending = MatchResult(
@@ -671,7 +785,11 @@ def _after_deal(match: Match, result: DealResult) -> Change:
         tie=len(winners) > 1,
         totals=result.totals,
     )
-    return replace(match, result=ending), (DealEnded(result), MatchEnded(ending))
+    return replace(match, result=ending), (*ended, MatchEnded(ending))
+
+
+def _shown(proof: Proof | None) -> tuple[Revealed, ...]:
+    return () if proof is None else (Revealed(proof),)
 
 
 def _counts(deal: Deal, rules: Rules) -> tuple[int, ...]:
@@ -683,6 +801,14 @@ def _counts(deal: Deal, rules: Rules) -> tuple[int, ...]:
 
 def _added(totals: Sequence[int], scores: Sequence[int]) -> tuple[int, ...]:
     return tuple(total + score for total, score in zip(totals, scores, strict=True))
+
+
+def deal_from(match: Match, number: int, dealer: int, order: Sequence[Card]) -> Change:
+    """The match with that deal dealt from the pack in that `order`, which must be the whole pack.
+
+    All that went before is the match's totals.
+    """
+    return _new_deal(match, number=number, dealer=dealer, order=order)
 
 
 # ------------------------------------------------------------------------ hands and melds
@@ -726,6 +852,17 @@ def _seen_leaving(deal: Deal, cards: Sequence[Card]) -> Deal:
         if (deal.turn, card) in picked:
             picked.remove((deal.turn, card))
     return replace(deal, picked=tuple(picked))
+
+
+def _seen_off_pile(
+    deal: Deal, which: slice, gone: Gone, by: int | None = None
+) -> tuple[Thrown, ...]:
+    """The discards of the deal after everybody has seen `which` of the pile leave it."""
+    lying = [place for place, thrown in enumerate(deal.discards) if thrown.gone is None]
+    discards = list(deal.discards)
+    for place in lying[which]:
+        discards[place] = replace(discards[place], gone=gone, by=by)
+    return tuple(discards)
 
 
 def _with_meld(deal: Deal, meld: Meld) -> tuple[Meld, ...]:

@@ -19,6 +19,7 @@ MeldKind = Literal["set", "run"]
 Source = Literal["stock", "discard"]
 WentOut = Literal["meld", "layoff", "discard"]
 Blocked = Literal["nothing_to_draw", "turnovers_used_up", "turn_limit"]
+Gone = Literal["taken", "called", "turned_over"]
 
 
 # ---------------------------------------------------------------------------------------- state
@@ -62,6 +63,19 @@ class CallWindow(Struct, frozen=True):
         return self.closes is None or now < self.closes
 
 
+class Thrown(Struct, frozen=True, array_like=True):
+    """A card that came onto the discard pile, and what everybody saw become of it.
+
+    `seat` discarded it; None: it was turned up, at the deal or by a turnover. `gone` is how it left
+    the pile, None while it lies there; `by` who took it up or called it.
+    """
+
+    seat: int | None
+    card: Card
+    gone: Gone | None = None
+    by: int | None = None
+
+
 class Deal(Struct, frozen=True):
     """One deal being played."""
 
@@ -88,8 +102,15 @@ class Deal(Struct, frozen=True):
     window: CallWindow | None = None
     picked: tuple[tuple[int, Card], ...] = ()
     """Cards, with their seat, that everybody saw go into that hand and not leave it."""
-    thrown: tuple[tuple[int, Card], ...] = ()
-    """The last discards of the deal with their seat, the oldest first, wherever they are now."""
+    discards: tuple[Thrown, ...] = ()
+    """All that came onto the discard pile in this deal, in order. Those that are not gone are the
+    top of the pile, and all of it unless the deal began before this was kept."""
+    entropy: tuple[str, ...] = ()
+    """What the seats added to the chance of this deal, by seat; see Match."""
+    shuffle: str | None = None
+    """The name of the shuffle; None: of before there were committed ones, so nothing is proved."""
+    laid_out: bool = False
+    """Whether its cards were given, for practice, and not shuffled."""
 
     @property
     def upcard(self) -> Card | None:
@@ -117,6 +138,28 @@ class DealResult(Struct, frozen=True, kw_only=True):
     turns: Annotated[Count, Meta(description="Turns finished.")]
 
 
+class Proof(Struct, frozen=True, kw_only=True):
+    """Where the chance of a deal came from, shown when it has ended: docs/fairness.md says how.
+
+    The first dealer, the order of the cards and each reshuffle follow from it.
+    """
+
+    deal: Annotated[Count, Meta(description="Which deal of the match, from 1.")]
+    shuffle: Annotated[str, Meta(description="The name of the shuffle.")]
+    commitment: Annotated[
+        str, Meta(description="What was shown before the deal: SHA-256 of what follows, in hex.")
+    ]
+    nonce: str
+    seed: str
+    entropy: Annotated[
+        tuple[str, ...],
+        Meta(description="What each seat had added; empty: nothing. No items: nobody did."),
+    ]
+    laid_out: Annotated[
+        bool, Meta(description="Whether its cards were given, for practice, and not shuffled.")
+    ]
+
+
 class MatchResult(Struct, frozen=True, kw_only=True):
     """How a match ended. An abandoned one has no winners."""
 
@@ -135,6 +178,12 @@ class Match(Struct, frozen=True, kw_only=True):
     rules: Rules
     seed: str
     """Where all chance of this match comes from. Hidden, like hands, stock and pile."""
+    game: str = ""
+    """The id of the game, which is bound into the commitments."""
+    entropy: tuple[str, ...] = ()
+    """What the seats have added to the chance of the next deal, by seat; no items: nothing."""
+    revealed: Proof | None = None
+    """Where the chance of the last deal came from that ended or was given up."""
     totals: tuple[int, ...]
     deal: Deal | None = None
     last: DealResult | None = None
@@ -226,6 +275,21 @@ class DealerDrawn(Struct, frozen=True, tag="dealer_drawn", tag_field="type"):
     """The first dealer was drawn by lot, or set for a practice table (common.2)."""
 
     seat: SeatNumber
+    by_lot: bool = True
+
+
+class Committed(Struct, frozen=True, tag="committed", tag_field="type"):
+    """The secret of a deal to come is fixed; from now on the seats can add entropy to it."""
+
+    deal: Annotated[Count, Meta(description="Which deal of the match, from 1.")]
+    shuffle: Annotated[str, Meta(description="The name of the shuffle.")]
+    commitment: Annotated[str, Meta(description="SHA-256 of the secret, in hex.")]
+
+
+class Revealed(Struct, frozen=True, tag="revealed", tag_field="type"):
+    """The secret of the deal that has just ended, or was given up, is shown."""
+
+    proof: Proof
 
 
 class Dealt(Struct, frozen=True, tag="dealt", tag_field="type"):
@@ -323,6 +387,7 @@ class MatchEnded(Struct, frozen=True, tag="match_ended", tag_field="type"):
 
 Event = (
     DealerDrawn
+    | Committed
     | Dealt
     | Drew
     | Declined
@@ -333,5 +398,6 @@ Event = (
     | Discarded
     | Called
     | DealEnded
+    | Revealed
     | MatchEnded
 )

@@ -64,6 +64,7 @@ class Rules(Struct, frozen=True, kw_only=True):
     target: int | None
     turn_seconds: int | None = None
     away_after: int = AWAY_AFTER
+    memory: bool = True
 
     @property
     def fullest_set(self) -> int:
@@ -187,6 +188,15 @@ def deviations(rules: Rules) -> tuple[Deviation, ...]:
     )
 
 
+def choices_of(rules: Rules) -> Choices:
+    """The choices by which `agree` comes to these rules: what deviates, and how the match ends."""
+    chosen: dict[str, OptionValue] = {
+        deviation.option: deviation.value for deviation in deviations(rules)
+    }
+    ending = "deals" if rules.target is None else "target"
+    return chosen | {ending: getattr(rules, ending)}
+
+
 def usual_values(rules: Rules) -> dict[str, OptionValue]:
     """The preset's own value of every option, for as many players, decks and as high aces."""
     preset = preset_of(rules.variant)
@@ -228,6 +238,7 @@ def _effective(preset: Preset, players: int, chosen: Choices) -> dict[str, Optio
     values["ace_points"] = _HIGH_ACE_POINTS if aces == "high_or_low" else _LOW_ACE_POINTS
     values["deals"] = values["target"] = values["call_seconds"] = values["turn_seconds"] = None
     values["away_after"] = AWAY_AFTER
+    values["memory"] = True
     if preset.match_end == "deals" and chosen.get("target") is None:
         values["deals"] = 1
     values |= chosen
@@ -582,6 +593,15 @@ OPTIONS: dict[str, Option] = {
             high=100,
             unit="turns",
             rule="table.2",
+        ),
+        Option(
+            name="memory",
+            summary=(
+                "Whether the view tells on request what everybody saw: the cards that went into "
+                "hands face up, and the discards so far."
+            ),
+            kind="switch",
+            rule="table.7",
         ),
     )
 }

@@ -9,11 +9,12 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from service.rummy.cards import Card
-from service.rummy.engine import callable_on, melds_are_over, melds_left
+from service.rummy.cards import Card, in_order
+from service.rummy.engine import callable_on, melds_are_over, melds_left, next_deal
 from service.rummy.legal import legal_moves
 from service.rummy.model import (
     Called,
+    Committed,
     Count,
     Deal,
     DealEnded,
@@ -24,6 +25,7 @@ from service.rummy.model import (
     Discarded,
     Drew,
     Event,
+    Gone,
     LaidOff,
     Match,
     MatchEnded,
@@ -32,11 +34,17 @@ from service.rummy.model import (
     MeldId,
     MeldKind,
     Move,
+    Proof,
+    Revealed,
     SeatNumber,
     Swapped,
     TurnedOver,
 )
 from service.rummy.rules import TURN_LIMIT, Rules
+from service.rummy.shuffle import SHUFFLE, committed
+
+MOST_THROWN = 24
+"""So many discards a computer player remembers."""
 
 Instant = Annotated[datetime, Meta(tz=True)]
 
@@ -108,6 +116,28 @@ class DealView(Struct, frozen=True, kw_only=True):
     call: Annotated[CallView | None, Meta(description="Set while the upcard can be called.")]
 
 
+class NextDeal(Struct, frozen=True):
+    """A deal to come: its secret is fixed, and the seats can add entropy to it (table.8)."""
+
+    deal: Annotated[Count, Meta(description="Which deal of the match, from 1.")]
+    commitment: Annotated[str, Meta(description="SHA-256 of the secret, in hex.")]
+    entropy: Annotated[
+        tuple[str, ...],
+        Meta(description="What each seat has added; empty: nothing. No items: nobody did."),
+    ]
+
+
+class Fairness(Struct, frozen=True):
+    """What proves that the cards were not chosen; docs/fairness.md says how to check it."""
+
+    shuffle: Annotated[str, Meta(description="The name of the shuffle.")]
+    commitment: Annotated[
+        str | None, Meta(description="Of the deal being played: SHA-256 of its secret, in hex.")
+    ]
+    next: Annotated[NextDeal | None, Meta(description="Null: no deal can follow.")]
+    revealed: Annotated[Proof | None, Meta(description="Of the last deal that ended.")]
+
+
 class MatchView(Struct, frozen=True, kw_only=True):
     """A match as one seat sees it; for a spectator without hand and moves."""
 
@@ -121,6 +151,40 @@ class MatchView(Struct, frozen=True, kw_only=True):
     totals: tuple[int, ...]
     last_deal: DealResult | None
     result: MatchResult | None
+    fairness: Fairness
+
+
+class DiscardView(Struct, frozen=True):
+    """A card that came onto the discard pile."""
+
+    seat: Annotated[
+        SeatNumber | None,
+        Meta(description="Who discarded it; null: it was turned up, at the deal or by a turnover."),
+    ]
+    card: Card
+    gone: Annotated[
+        Gone | None, Meta(description="How it left the pile; null: it lies there still.")
+    ]
+    by: Annotated[SeatNumber | None, Meta(description="Who took it or called it.")]
+
+
+class MemoryView(Struct, frozen=True):
+    """What everybody saw of the deal being played, for those who do not remember it."""
+
+    taken: Annotated[
+        tuple[tuple[Card, ...], ...],
+        Meta(
+            description="By seat: the cards seen going into that hand, from the discard pile or "
+            "out of a meld, and not leaving it since."
+        ),
+    ]
+    discards: Annotated[
+        tuple[DiscardView, ...],
+        Meta(
+            description="All that came onto the discard pile in this deal, in order. Those that "
+            "are not gone are the pile; the last of them is the upcard."
+        ),
+    ]
 
 
 class Sight(Struct, frozen=True, kw_only=True):
@@ -135,7 +199,7 @@ class Sight(Struct, frozen=True, kw_only=True):
     picked: tuple[tuple[int, Card], ...]
     """Cards, with their seat, that went into that hand face up and have not left it."""
     thrown: tuple[tuple[int, Card], ...]
-    """The last discards of the deal with their seat, the oldest first."""
+    """The last MOST_THROWN discards of the deal with their seat, the oldest first."""
     pile: tuple[Card, ...]
     """The discard pile, the oldest card first: each of its cards was the upcard once."""
 
@@ -153,6 +217,7 @@ class DealtTo(Struct, frozen=True, tag="dealt", tag_field="type"):
 
 PublicEvent = (
     DealerDrawn
+    | Committed
     | DealtTo
     | Drew
     | Declined
@@ -163,6 +228,7 @@ PublicEvent = (
     | Discarded
     | Called
     | DealEnded
+    | Revealed
     | MatchEnded
 )
 
@@ -185,7 +251,13 @@ def view(match: Match, seat: int | None, now: int, most_moves: int) -> MatchView
         totals=match.totals,
         last_deal=match.last,
         result=match.result,
+        fairness=_fairness(match),
     )
+
+
+def fairness_before(seed: str, game: str, entropy: tuple[str, ...]) -> Fairness:
+    """What is shown while the first deal is waited for; `entropy` is what each seat has added."""
+    return Fairness(SHUFFLE, None, NextDeal(1, committed(seed, game, 1), entropy), None)
 
 
 def sight(match: Match, seat: int, now: int, most_moves: int) -> Sight:
@@ -196,8 +268,25 @@ def sight(match: Match, seat: int, now: int, most_moves: int) -> Sight:
         seat=seat,
         view=view(match, seat, now, most_moves),
         picked=deal.picked if deal else (),
-        thrown=deal.thrown if deal else (),
+        thrown=_last_thrown(deal) if deal else (),
         pile=deal.pile if deal else (),
+    )
+
+
+def memory(match: Match) -> MemoryView | None:
+    """What everybody saw of the deal being played, if there is one: the same for all."""
+    deal = match.deal
+    if deal is None:
+        return None
+    return MemoryView(
+        taken=tuple(
+            in_order(card for owner, card in deal.picked if owner == seat)
+            for seat in range(match.rules.players)
+        ),
+        discards=tuple(
+            DiscardView(thrown.seat, thrown.card, thrown.gone, thrown.by)
+            for thrown in deal.discards
+        ),
     )
 
 
@@ -234,6 +323,7 @@ def redact(event: Event, seat: int | None) -> PublicEvent:
             return Drew(event.seat, event.source, event.card if seen else None)
         case (
             DealerDrawn()
+            | Committed()
             | Declined()
             | TurnedOver()
             | Melded()
@@ -242,6 +332,7 @@ def redact(event: Event, seat: int | None) -> PublicEvent:
             | Discarded()
             | Called()
             | DealEnded()
+            | Revealed()
             | MatchEnded()
         ):
             return event
@@ -252,15 +343,36 @@ def reveals(event: Event) -> bool:
     match event:
         case Drew():
             return event.source == "stock"
-        case Dealt() | TurnedOver() | DealEnded() | MatchEnded():
+        case Dealt() | TurnedOver() | DealEnded() | Revealed() | MatchEnded():
             return True
-        case DealerDrawn() | Declined() | Melded() | LaidOff() | Swapped() | Discarded() | Called():
+        case (
+            DealerDrawn()
+            | Committed()
+            | Declined()
+            | Melded()
+            | LaidOff()
+            | Swapped()
+            | Discarded()
+            | Called()
+        ):
             return False
+
+
+def melds_of(deal: Deal) -> tuple[MeldView, ...]:
+    """The melds on the table."""
+    return tuple(
+        MeldView(meld.id, meld.owner, meld.kind, meld.cards, meld.faces) for meld in deal.melds
+    )
 
 
 def instant(milliseconds: int) -> datetime:
     """A time of the state as a time to show."""
     return _EPOCH + timedelta(milliseconds=milliseconds)
+
+
+def _last_thrown(deal: Deal) -> tuple[tuple[int, Card], ...]:
+    thrown = [(each.seat, each.card) for each in deal.discards if each.seat is not None]
+    return tuple(thrown[-MOST_THROWN:])
 
 
 def _deal_view(deal: Deal, rules: Rules, now: int) -> DealView:
@@ -277,11 +389,21 @@ def _deal_view(deal: Deal, rules: Rules, now: int) -> DealView:
         turnovers=deal.turnovers,
         turnovers_left=None if rules.turnovers is None else rules.turnovers - deal.turnovers,
         hand_sizes=tuple(map(len, deal.hands)),
-        melds=tuple(
-            MeldView(meld.id, meld.owner, meld.kind, meld.cards, meld.faces) for meld in deal.melds
-        ),
+        melds=melds_of(deal),
         melds_left=0 if melds_are_over(deal, rules) else melds_left(deal, rules),
         call=_call_view(deal, rules, now),
+    )
+
+
+def _fairness(match: Match) -> Fairness:
+    deal, number = match.deal, next_deal(match)
+    return Fairness(
+        SHUFFLE,
+        committed(match.seed, match.game, deal.number) if deal and deal.shuffle else None,
+        NextDeal(number, committed(match.seed, match.game, number), match.entropy)
+        if number
+        else None,
+        match.revealed,
     )
 
 

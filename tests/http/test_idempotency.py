@@ -151,6 +151,9 @@ WISHES: dict[str, Callable[[House], Wish]] = {
     ),
     "removePlayer": of_host("remove", {"seat": 1}, "no_such_seat", ("remove", {"seat": 2})),
     "startGame": of_host("start", None, "already_started", ("close", None)),
+    "addEntropy": of_host(
+        "entropy", {"entropy": "heads"}, "200", ("entropy", {"entropy": "tails"})
+    ),
     "closeTable": of_host("close", None, "200", ("start", None)),
     "leaveGame": leaving,
     "leaveGame in play": leaving_in_play,

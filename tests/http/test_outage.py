@@ -67,9 +67,12 @@ REQUESTS = {
     "leaveGame": ("POST", "/{id}/leave", {}),
     "returnToGame": ("POST", "/{id}/return", {}),
     "rematch": ("POST", "/{id}/rematch", {}),
+    "addEntropy": ("POST", "/{id}/entropy", {"entropy": "HTTHTHHT"}),
     "queryGames": ("POST", "/query", {"tokens": [f"{'a' * 16}.{'A' * 43}"]}),
     "getScore": ("GET", "/{id}/score", None),
     "getEvents": ("GET", "/{id}/events", None),
+    "getDeal": ("GET", "/{id}/deals/1", None),
+    "getReplay": ("GET", "/{id}/replay", None),
     "listMoves": ("GET", "/{id}/moves", None),
     "draw": ("POST", "/{id}/draw", {"from": "stock"}),
     "meld": ("POST", "/{id}/meld", {"cards": ["5C", "5D", "5H"]}),
@@ -178,7 +181,7 @@ def test_after_a_stall_the_match_goes_on(fragile, valkey):
     until(lambda: fragile.client().get("/readyz").status_code == 200)
     assert code(mover.draw("stock")) in {"200", "already_drawn"}
     assert table.game().version == 3
-    assert [entry["id"] for entry in table.stranger.log()] == list(range(1, 7))
+    assert [entry["id"] for entry in table.stranger.log()] == list(range(1, 8))
 
 
 def test_a_restart_between_two_requests_is_not_noticed(fragile, valkey):

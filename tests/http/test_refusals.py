@@ -35,7 +35,7 @@ CANNOT_BE_REACHED = {
     "bad_card": "a card that is none is an invalid_request, which names its field",
     "too_busy": "32 lost races in a row: no test can count on losing them",
 }
-ELSEWHERE = {"store_unavailable": "test_outage.py"}
+ELSEWHERE = {"store_unavailable": "test_outage.py", "no_replay": "test_replays.py"}
 
 
 def test_each_leaf_of_the_tree_of_errors_is_refused_here_or_it_is_said_why_not():
@@ -323,6 +323,10 @@ def a_rematch(house: House) -> Table:
     return table
 
 
+def from_memory(house: House) -> Table:
+    return house.position(hands="5C 5D KH | 2S 3S", pile="9D", memory=False)
+
+
 def by_invitation(house: House) -> Table:
     return house.waiting("straight", 3, more={"private": True})
 
@@ -385,6 +389,16 @@ def of_a_later_service(house: House) -> Table:
     return table
 
 
+NOT_A_PACK = """\
+[Rummy "1"]
+[Variant "straight"]
+[Players "2"]
+[Options "deals=1"]
+[Dealer "0"]
+[Cards "AS"]
+"""
+
+
 def new(table: Table, **body: object) -> TestResponse:
     return table.house.new_table(body.pop("variant", "straight"), **body)
 
@@ -445,6 +459,14 @@ REQUESTS: list[tuple[str, int, str, Callable[[House], Table], Ask]] = [
      lambda table: elsewhere(table).get("rules")),
     ("a code that does not exist", 404, "no_such_error", playing,
      lambda table: table.house.client().get("/errors/canasta")),
+    ("a look with what everybody saw, from memory", 409, "no_memory", from_memory,
+     lambda table: table.players[GUEST].get("?memory=true")),
+    ("a spectator's look at such a table", 409, "no_memory", from_memory,
+     lambda table: table.stranger.get("?memory=true")),
+    ("a move at such a table, to be answered with it", 409, "no_memory", from_memory,
+     lambda table: table.players[HOST].post("discard?memory=true", {"card": "KH"})),
+    ("a check of such a move", 409, "no_memory", from_memory,
+     lambda table: table.players[HOST].post("discard?memory=true&check=true", {"card": "KH"})),
     ("a seat at a full table", 409, "table_full", full,
      lambda table: table.stranger.post("join", {"name": "eva"})),
     ("a seat when the match has begun", 409, "already_started", playing,
@@ -521,6 +543,26 @@ REQUESTS: list[tuple[str, int, str, Callable[[House], Table], Ask]] = [
      lambda table: table.players[GUEST].post("turn", {"discard": "2S"})),
     ("a move after letting turns pass", 409, "seat_away", let_pass_by_the_guest,
      lambda table: table.players[GUEST].draw("stock")),
+    ("entropy for a closed table", 409, "table_closed", shut,
+     lambda table: table.players[HOST].post("entropy", {"entropy": "heads"})),
+    ("entropy in the last deal", 409, "no_next_deal", playing,
+     lambda table: table.players[GUEST].post("entropy", {"entropy": "heads"})),
+    ("entropy after the end", 409, "match_over", over,
+     lambda table: table.players[GUEST].post("entropy", {"entropy": "heads"})),
+    ("the deal that is being played", 409, "deal_not_over", playing,
+     lambda table: table.players[GUEST].get("deals/1")),
+    ("a deal that has not begun", 404, "no_such_deal", playing,
+     lambda table: table.players[GUEST].get("deals/2")),
+    ("a deal before the start", 409, "not_started", waiting,
+     lambda table: table.players[GUEST].get("deals/1")),
+    ("a replay before the start", 409, "not_started", waiting,
+     lambda table: table.stranger.get("replay")),
+    ("a replay of a closed table", 409, "table_closed", shut,
+     lambda table: table.stranger.get("replay")),
+    ("a replay of a match without spectators", 403, "no_spectators", unwatched,
+     lambda table: table.stranger.get("replay")),
+    ("a deal of a match without spectators", 403, "no_spectators", unwatched,
+     lambda table: table.stranger.get("deals/1")),
     ("returning before the start", 409, "not_started", waiting,
      lambda table: table.players[GUEST].post("return")),
     ("leaving after the end", 409, "match_over", over,
@@ -573,6 +615,10 @@ REQUESTS: list[tuple[str, int, str, Callable[[House], Table], Ask]] = [
      lambda table: new(table, options={"deals": 1}, practice={})),
     ("a dealer who does not sit there", 422, "bad_practice", playing,
      lambda table: new(table, options={"deals": 1}, practice={"seed": "tea", "dealer": 5})),
+    ("a text that is no deal", 422, "bad_notation", playing,
+     lambda table: new(table, practice={"deal": "[Rummy]"})),
+    ("a deal that cannot be played", 422, "bad_replay", playing,
+     lambda table: new(table, practice={"deal": NOT_A_PACK})),
     ("a pack that is none", 422, "bad_practice", playing,
      lambda table: new(table, options={"deals": 1}, practice={"order": ["AS"] * 52})),
     ("a record of a later version of the service", 503, "unreadable_record", of_a_later_service,
