@@ -494,6 +494,8 @@ REQUESTS: list[tuple[str, int, str, Callable[[House], Table], Ask]] = [
      lambda table: table.stranger.post("join", {"name": "eva"})),
     ("a seat with another invitation", 403, "invitation_needed", by_invitation,
      lambda table: table.stranger.post("join", {"name": "eva", "invitation": "abcde-fghij"})),
+    ("a seat in a rematch of others", 403, "invitation_needed", a_rematch,
+     lambda table: table.stranger.post("join", {"name": "eva"})),
     ("a look at a match without spectators", 403, "no_spectators", unwatched,
      lambda table: table.stranger.get()),
     ("the log of a match without spectators", 403, "no_spectators", unwatched,
@@ -602,6 +604,8 @@ REQUESTS: list[tuple[str, int, str, Callable[[House], Table], Ask]] = [
      lambda table: table.house.client().get("/v1/games?cursor=first")),
     ("a name that cannot be read", 422, "bad_text", waiting,
      lambda table: table.stranger.post("join", {"name": "e\u202eva"})),
+    ("a name that is too long", 422, "bad_text", waiting,
+     lambda table: table.stranger.post("join", {"name": "e" * 100})),
     ("a field too many", 422, "invalid_request", playing,
      lambda table: table.players[HOST].post("discard", {"card": "KH", "face": "up"})),
     ("a card that is none", 422, "invalid_request", playing,
@@ -612,6 +616,8 @@ REQUESTS: list[tuple[str, int, str, Callable[[House], Table], Ask]] = [
      lambda table: new(table, options={"deals": 1}, practice={})),
     ("a dealer who does not sit there", 422, "bad_practice", playing,
      lambda table: new(table, options={"deals": 1}, practice={"seed": "tea", "dealer": 5})),
+    ("a deal with other options than the table's", 422, "bad_practice", playing,
+     lambda table: new(table, options={"jokers": 2}, practice={"deal": A_DEAL})),
     ("a text that is no deal", 422, "bad_notation", playing,
      lambda table: new(table, practice={"deal": "[Rummy]"})),
     ("a deal that cannot be played", 422, "bad_replay", playing,
@@ -709,6 +715,8 @@ def test_the_catalogue_lists_no_clause_and_no_value_that_no_refusal_has(house):
         parse_card("10H")
     seen["bad_card"] = (set(), {*refusal.value.params})
     known = {entry.code: ({*entry.rules}, {*entry.params}) for entry in CATALOGUE.values()}
+    of_moves = {line.rule for line in MOVES} - {"common.8"}
+    seen["bad_replay"][0].update(of_moves)  # any move of a deal can be the one that is refused
     never = CANNOT_BE_REACHED.keys() - {"bad_card"} | ELSEWHERE.keys()
     assert {code: known[code] for code in seen} == seen
     assert known.keys() - seen.keys() == never | {code for _, code, _ in UNHEARD}
