@@ -621,7 +621,7 @@ REQUESTS: list[tuple[str, int, str, Callable[[House], Table], Ask]] = [
     ("a text that is no deal", 422, "bad_notation", playing,
      lambda table: new(table, practice={"deal": "[Rummy]"})),
     ("a deal that cannot be played", 422, "bad_replay", playing,
-     lambda table: new(table, practice={"deal": A_DEAL.replace("take", "stock KH")})),
+     lambda table: new(table, practice={"deal": A_DEAL.replace("take", "drop AC")})),
     ("a deal with a pack that is none", 422, "bad_replay", playing,
      lambda table: new(table, practice={"deal": A_DEAL.replace("AS", "2S")})),
     ("a deal that has not so many moves", 422, "bad_practice", playing,
