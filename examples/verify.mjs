@@ -21,23 +21,23 @@ const lots = (key, label, word = 0) => async function below(bound) {
 };
 async function shuffled(cards, key, label) {
   const [order, below] = [[...cards], lots(key, label)];
-  for (let last = order.length - 1; last > 0; last--) {
-    const other = await below(last + 1);
-    [order[last], order[other]] = [order[other], order[last]];
-  }
+  for (let last = order.length - 1; last > 0; last--) // exchange it with the one drawn
+    order[last] = order.splice(await below(last + 1), 1, order[last])[0];
   return order;
 }
 
 async function verifyDeal({ number, dealer, cards, turnovers, proof }, before, match, tell) {
   const name = `deal ${number}`, { players, decks, jokers } = match.options;
   if (!proof || proof.laid_out) return tell(`${name}: laid out for practice, or not committed to`);
-  const plain = /^[!-~]*$/.test([proof.nonce, proof.seed, ...proof.entropy].join(""));
+  const form = /^rummy-shuffle-1 [0-9a-f]{32} [0-9a-f]{64}( [!-~]*)*$/;
+  const plain = form.test([proof.shuffle, proof.nonce, proof.seed, ...proof.entropy].join(" "));
   const secret = lines([match.game, number, proof.nonce, proof.seed]);
   const digest = hex(await subtle.digest("SHA-256", secret));
   tell(`${name}: commitment ${proof.commitment}`, plain && digest === proof.commitment);
   const key = await keyOf(proof);
   const next = before ? (before.dealer + 1) % players : await lots(key, "dealer")(players);
-  if (before || (number === 1 && match.dealer_by_lot)) tell(`${name}: dealer`, dealer === next);
+  const known = before || (number === 1 && match.dealer_by_lot);
+  tell(`${name}: dealer`, known ? dealer === next : undefined);
   const pack = [...Array(decks).fill(FACES).flat(), ...Array(jokers).fill("JK")];
   const reshuffles = turnovers.map((order, at) => [`turnover ${at + 1}`, order, inOrder(order)]);
   for (const [label, order, from] of [["cards", cards, pack], ...reshuffles])
