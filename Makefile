@@ -20,7 +20,7 @@ PROJECT := $(VENV)/.project-installed
 DEV     := $(VENV)/.dev-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test lint format openapi playthroughs lock clean
+.PHONY: help run demo test lint format openapi playthroughs translations lock clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,15 @@ openapi: $(PROJECT)  ## write the contract into openapi/
 
 playthroughs: $(DEV) $(PROJECT)  ## record the playthroughs again
 	RUMMY_REWRITE=1 $(BIN)/pytest tests/test_playthroughs.py
+
+translations: $(DEV)  ## bring the catalogues of the languages up to date
+	@mkdir -p build
+	$(BIN)/pybabel --quiet extract --no-default-keywords --keywords Text --sort-by-file \
+	    --add-location file --width 100 --output-file build/rummy.pot service
+	$(BIN)/pybabel --quiet update --domain rummy --input-file build/rummy.pot \
+	    --output-dir service/locale --width 100 --no-fuzzy-matching --ignore-obsolete \
+	    --ignore-pot-creation-date
+	$(BIN)/pybabel compile --domain rummy --directory service/locale --statistics
 
 lock: $(DEV)  ## pin the newest dependencies that pyproject.toml allows
 	$(LOCK) --upgrade --group build --output-file requirements.lock

@@ -24,6 +24,7 @@ from service.rummy.engine import apply, new_match
 from service.rummy.model import DealResult
 from service.rummy.rules import OPTIONS, Choices, OptionValue, Rules, agree, clause
 from service.rummy.view import sight
+from service.text import Text
 
 Format = Literal["csv", "json"]
 
@@ -97,7 +98,9 @@ def contest(
     Raises NoSuchVariant and OptionsRefused.
     """
     single = tuple(
-        OptionProblem(name, chosen[name], "the arena plays single deals", clause(variant, name))
+        OptionProblem(
+            name, chosen[name], Text("the arena plays single deals"), clause(variant, name)
+        )
         for name in ("deals", "target")
         if name in chosen
     )
@@ -117,7 +120,7 @@ def choices(texts: Sequence[str]) -> Choices:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals:
-            problem = OptionProblem(text, None, "write NAME=VALUE, such as jokers=2", None)
+            problem = OptionProblem(text, None, Text("write NAME=VALUE, such as jokers=2"), None)
             raise OptionsRefused((problem,))
         chosen[name] = _value(name, value)
     return chosen

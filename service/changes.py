@@ -23,6 +23,7 @@ from service.errors import (
 from service.game import Event, Game, Logged, Remembered
 from service.seating import find_seat
 from service.store import LostRace, Mark, Store
+from service.text import Text
 from service.tokens import hash_of, new_salt, new_seed, new_token, token_for
 
 MOST_ATTEMPTS = 32
@@ -137,7 +138,9 @@ class Changes:
             if not due:
                 return Done(after, logged)
             game = after
-        raise TooBusy("Others changed the game faster than this request could; send it again.")
+        raise TooBusy(
+            Text("Others changed the game faster than this request could; send it again.")
+        )
 
     def current(self, game_id: str) -> Game:
         """The game as it is now, with what was due done."""
@@ -215,9 +218,12 @@ def mark_of_claim(terms: Terms, operation: str, wish: object) -> Mark | None:
     """What a request that takes a seat is known by, if it has a key. Raises BadIdempotencyKey."""
     if terms.key is not None and len(terms.key) < SHORTEST_CLAIM_KEY:
         raise BadIdempotencyKey(
-            "Who repeats a request that takes a seat is given its token again, so the "
-            f"Idempotency-Key must be hard to guess: at least {SHORTEST_CLAIM_KEY} characters, "
-            "such as a UUID."
+            Text(
+                "Who repeats a request that takes a seat is given its token again, so the "
+                "Idempotency-Key must be hard to guess: at least {least} characters, such as a "
+                "UUID."
+            ),
+            least=SHORTEST_CLAIM_KEY,
         )
     return mark_of(terms, (operation, wish), owner="")
 
@@ -234,7 +240,7 @@ def guard_version(game: Game, version: int | None) -> None:
     """The game is still at the version that the request is pinned to, if it is pinned."""
     if version is not None and game.version != version:
         raise StaleVersion(
-            f"The game is at version {game.version}, not {version}; look again.",
+            Text("The game is at version {version}, not {expected}; look again."),
             version=game.version,
             expected=version,
         )
@@ -244,7 +250,7 @@ def guard_same_request(mark: Mark, remembered: Remembered) -> None:
     """The request is the one that was made with its key before."""
     if remembered.request != mark.request:
         raise IdempotencyKeyReused(
-            "This Idempotency-Key came with another request before; take a new one for each."
+            Text("This Idempotency-Key came with another request before; take a new one for each.")
         )
 
 

@@ -1,19 +1,33 @@
-"""The command line: `rummy serve`, `rummy openapi` and `rummy arena`."""
+"""The command line: `rummy serve`, `openapi`, `arena`, `verify` and `replay`."""
 
 import json
 import os
 import sys
 from pathlib import Path
+from typing import cast
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import click
+import msgspec
 import yaml
 
 from service import __version__
 from service import arena as arenas
 from service.config import Config, ConfigError, load_config
-from service.errors import OptionsRefused
+from service.errors import BadReplay, OptionsRefused
+from service.replay import Document, checked, told
 from service.rummy.computer import LEVELS, Level
 from service.rummy.rules import PRESETS
+
+_SECONDS = 60
+"""So long an answer of a service may take."""
+
+_TOKEN = click.option(
+    "--token",
+    envvar="SEAT_TOKEN",
+    help="The token of a seat, for a match without spectators; or in SEAT_TOKEN.",
+)
 
 
 @click.group()
@@ -74,8 +88,8 @@ def serve(host: str, port: int, workers: int, data_dir: Path) -> None:
     help="Directory to write into.",
 )
 def openapi(out: Path) -> None:
-    """Write the contract as openapi.json and openapi.yaml."""
-    from service.api import contract
+    """Write the contract as openapi.json and openapi.yaml, and the schema of replays."""
+    from service.api import contract, replay_schema
     from service.app import create_app
 
     # The contract needs an application, but none of its answers: no Redis is ever reached.
@@ -83,6 +97,9 @@ def openapi(out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     (out / "openapi.json").write_text(
         json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
+    (out / "replay.schema.json").write_text(
+        json.dumps(replay_schema(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
     )
     (out / "openapi.yaml").write_text(
         yaml.safe_dump(document, sort_keys=False, allow_unicode=True), encoding="utf-8"
@@ -169,6 +186,84 @@ def arena(
         click.echo(arenas.line(results[-1]))
     if out is not None and form is not None:
         out.write_text(arenas.written(results, form), encoding="utf-8")
+
+
+@main.command()
+@click.argument("source", metavar="FILE|URL")
+@_TOKEN
+def verify(source: str, token: str | None) -> None:
+    """Check that the cards were what had been committed to, and that every move was legal.
+
+    FILE or URL is a replay of a match (GET /v1/games/{id}/replay) or a deal (…/deals/{n}); - reads
+    it from the standard input. What was checked is told; the first thing that does not fit ends it.
+    """
+    document = _document(source, token)
+    _title(document)
+    shown = 0
+    try:
+        for deal, fits in checked(document):
+            if deal != shown:
+                click.echo(f"Deal {deal}" if deal else "Match")
+                shown = deal
+            click.echo(f"  {fits}")
+    except BadReplay as refusal:
+        raise click.ClickException(refusal.detail) from refusal
+    click.echo("All of it fits.")
+
+
+@main.command()
+@click.argument("source", metavar="FILE|URL")
+@_TOKEN
+@click.option("--deal", "only", type=click.IntRange(min=1), help="Only the deal with this number.")
+def replay(source: str, token: str | None, only: int | None) -> None:
+    """Tell a match or a deal move by move, played again by the rules.
+
+    FILE or URL as for verify. It ends with an error at the first move that does not fit.
+    """
+    document = _document(source, token)
+    _title(document)
+    try:
+        for line in told(document, only):
+            click.echo(line)
+    except BadReplay as refusal:
+        raise click.ClickException(refusal.detail) from refusal
+
+
+def _title(document: Document) -> None:
+    rules = document.options
+    names = ", ".join(f"{seat} {who.name}" for seat, who in enumerate(document.seats))
+    click.echo(f"Game {document.game}: {rules.variant}, {rules.players} players: {names}")
+
+
+def _document(source: str, token: str | None) -> Document:
+    """The replay in a file or at an address. Raises click.ClickException."""
+    try:
+        return msgspec.json.decode(_read(source, token), type=Document)
+    except msgspec.MsgspecError as error:
+        raise click.ClickException(f"{source} is not a replay: {error}") from error
+
+
+def _read(source: str, token: str | None) -> bytes:
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    try:
+        if source.startswith(("http://", "https://")):
+            with urlopen(Request(source, headers=headers), timeout=_SECONDS) as answer:  # noqa: S310
+                return cast(bytes, answer.read())
+        with click.open_file(source, "rb") as file:
+            return cast(bytes, file.read())
+    except HTTPError as error:
+        raise click.ClickException(f"{source}: {error} {_detail(error)}") from error
+    except OSError as error:
+        raise click.ClickException(f"{source} cannot be read: {error}") from error
+
+
+def _detail(error: HTTPError) -> str:
+    """What the service says in a refusal, if it was one of the service."""
+    try:
+        problem = json.loads(error.read())
+        return str(problem["detail"])
+    except (ValueError, KeyError, TypeError):
+        return ""
 
 
 def _format(out: Path | None) -> arenas.Format | None:

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 
-from service.text import Text
+from service.text import Text, listed
 
 Param = bool | int | str | None | tuple[str, ...]
 
@@ -17,13 +17,14 @@ class RummyError(Exception):
 
     `code` is stable and meant for programs; `detail` is for people and about this very request;
     `rule` is the clause of the rules that stood in the way, where there is one; `params` are the
-    values that `detail` speaks of.
+    values that `detail` speaks of. Params are the same in every language: a sentence inside
+    another one is filled in beforehand.
     """
 
     code: ClassVar[str]
-    title: ClassVar[str]
+    title: ClassVar[Text]
 
-    def __init__(self, detail: str, *, rule: str | None = None, **params: Param) -> None:
+    def __init__(self, detail: Text, *, rule: str | None = None, **params: Param) -> None:
         """`detail` is filled with the `params` if it has not been filled before."""
         super().__init__(detail)
         self._detail = detail
@@ -31,15 +32,15 @@ class RummyError(Exception):
         self.params = params
 
     @property
-    def detail(self) -> str:
-        """What is wrong with this very request, as a Text."""
+    def detail(self) -> Text:
+        """What is wrong with this very request."""
         # Filled when it is read: looking for the legal moves raises and drops a great many.
-        if isinstance(self._detail, Text) and self.params and not self._detail.values:
+        if self.params and not self._detail.values:
             self._detail = self._detail.format(**self.params)
         return self._detail
 
     @detail.setter
-    def detail(self, detail: str) -> None:
+    def detail(self, detail: Text) -> None:
         self._detail = detail
 
     def __str__(self) -> str:
@@ -57,7 +58,7 @@ class FieldProblem(Struct, frozen=True):
     """What is wrong with one field of a request."""
 
     field: Annotated[str, Meta(description="The field's path, such as `cards.2`.")]
-    reason: str
+    reason: Text
 
 
 class OptionProblem(Struct, frozen=True):
@@ -65,85 +66,85 @@ class OptionProblem(Struct, frozen=True):
 
     option: str
     value: bool | int | str | None
-    reason: str
+    reason: Text
     rule: Annotated[str | None, Meta(description="The clause that the option is about.")]
 
 
 class BadCard(BadInput):
     code = "bad_card"
-    title = "That is not a card"
+    title = Text("That is not a card")
 
 
 class BadText(BadInput):
     code = "bad_text"
-    title = "The text cannot be used"
+    title = Text("The text cannot be used")
 
 
 class BadCursor(BadInput):
     code = "bad_cursor"
-    title = "The cursor is not one of ours"
+    title = Text("The cursor is not one of ours")
 
 
 class BadVersion(BadInput):
     code = "bad_version"
-    title = "If-Match does not name a version"
+    title = Text("If-Match does not name a version")
 
 
 class BadIdempotencyKey(BadInput):
     code = "bad_idempotency_key"
-    title = "The Idempotency-Key cannot be used"
+    title = Text("The Idempotency-Key cannot be used")
 
 
 class IdempotencyKeyReused(BadInput):
     code = "idempotency_key_reused"
-    title = "The Idempotency-Key was used for another request"
+    title = Text("The Idempotency-Key was used for another request")
 
 
 class InvalidRequest(BadInput):
     """Fields of the request that are missing, unknown or of the wrong form; all of them at once."""
 
     code = "invalid_request"
-    title = "The request is not of the documented form"
+    title = Text("The request is not of the documented form")
 
     def __init__(self, fields: tuple[FieldProblem, ...]) -> None:
-        super().__init__("; ".join(f"{problem.field}: {problem.reason}" for problem in fields))
+        super().__init__(listed([_about(problem.field, problem.reason) for problem in fields]))
         self.fields = fields
 
 
 class BadPractice(BadInput):
     code = "bad_practice"
-    title = "The practice table cannot be laid out like that"
+    title = Text("The practice table cannot be laid out like that")
 
 
 class BadNotation(BadInput):
     """A text that is no deal in the service's notation; `line` says where, from 1."""
 
     code = "bad_notation"
-    title = "The text is not a deal in the notation"
+    title = Text("The text is not a deal in the notation")
 
 
 class BadReplay(BadInput):
     """A recorded deal that the engine cannot play like that; `move` is the first that fails."""
 
     code = "bad_replay"
-    title = "The deal cannot be played again like that"
+    title = Text("The deal cannot be played again like that")
 
 
 class BadTable(BadInput):
     code = "bad_table"
-    title = "The table cannot be set up like that"
+    title = Text("The table cannot be set up like that")
 
 
 class OptionsRefused(BadInput):
     """The options do not go together; every problem found is listed, not just the first."""
 
     code = "options_refused"
-    title = "These options cannot be played"
+    title = Text("These options cannot be played")
 
     def __init__(self, problems: tuple[OptionProblem, ...]) -> None:
         first = problems[0]
         super().__init__(
-            "; ".join(f"{problem.option}: {problem.reason}" for problem in problems),
+            listed([_about(problem.option, problem.reason) for problem in problems]),
             rule=first.rule,
         )
         self.problems = problems
@@ -158,12 +159,12 @@ class NotIdentified(RummyError):
 
 class NoToken(NotIdentified):
     code = "no_token"
-    title = "A seat token is needed"
+    title = Text("A seat token is needed")
 
 
 class BadToken(NotIdentified):
     code = "bad_token"
-    title = "That is not a seat token"
+    title = Text("That is not a seat token")
 
 
 class NotAllowed(RummyError):
@@ -172,22 +173,22 @@ class NotAllowed(RummyError):
 
 class NotYourSeat(NotAllowed):
     code = "not_your_seat"
-    title = "The token is not of a seat at this table"
+    title = Text("The token is not of a seat at this table")
 
 
 class NotTheHost(NotAllowed):
     code = "not_the_host"
-    title = "Only the host may do this"
+    title = Text("Only the host may do this")
 
 
 class InvitationNeeded(NotAllowed):
     code = "invitation_needed"
-    title = "This table is by invitation"
+    title = Text("This table is by invitation")
 
 
 class NoSpectators(NotAllowed):
     code = "no_spectators"
-    title = "Only those who play may look"
+    title = Text("Only those who play may look")
 
 
 class NotFound(RummyError):
@@ -196,12 +197,22 @@ class NotFound(RummyError):
 
 class NoSuchGame(NotFound):
     code = "no_such_game"
-    title = "There is no such game"
+    title = Text("There is no such game")
+
+
+class NoSuchDeal(NotFound):
+    code = "no_such_deal"
+    title = Text("There is no such deal")
 
 
 class NoSuchVariant(NotFound):
     code = "no_such_variant"
-    title = "There is no such variant"
+    title = Text("There is no such variant")
+
+
+class NoSuchError(NotFound):
+    code = "no_such_error"
+    title = Text("No refusal has that code")
 
 
 # ------------------------------------------------------------------ refused as things stand now
@@ -210,25 +221,38 @@ class NoSuchVariant(NotFound):
 class Refused(RummyError):
     """Understood, but not possible as the game stands, or against its rules."""
 
+    instead: tuple[Struct, ...] = ()
+    """Of a player's move: legal ones near to it, at the same point of the game (rummy.suggest)."""
+
 
 class TableFull(Refused):
     code = "table_full"
-    title = "There are not so many free seats"
+    title = Text("There are not so many free seats")
 
 
 class AlreadyStarted(Refused):
     code = "already_started"
-    title = "The match has begun"
+    title = Text("The match has begun")
 
 
 class TableClosed(Refused):
     code = "table_closed"
-    title = "The table was closed"
+    title = Text("The table was closed")
 
 
 class RematchStays(Refused):
     code = "rematch_stays"
-    title = "A rematch stays open for its players"
+    title = Text("A rematch stays open for its players")
+
+
+class DealNotOver(Refused):
+    code = "deal_not_over"
+    title = Text("The deal is still being played")
+
+
+class NoReplay(Refused):
+    code = "no_replay"
+    title = Text("There is no replay of that deal")
 
 
 class NoNextDeal(Refused):
@@ -238,172 +262,177 @@ class NoNextDeal(Refused):
 
 class NoSuchSeat(Refused):
     code = "no_such_seat"
-    title = "Nobody has that seat"
+    title = Text("Nobody has that seat")
 
 
 class OwnSeat(Refused):
     code = "own_seat"
-    title = "That is your own seat"
+    title = Text("That is your own seat")
 
 
 class SeatAway(Refused):
     code = "seat_away"
-    title = "The computer plays your seat"
+    title = Text("The computer plays your seat")
+
+
+class NoMemory(Refused):
+    code = "no_memory"
+    title = Text("This table plays from memory")
 
 
 class MatchNotOver(Refused):
     code = "match_not_over"
-    title = "The match is not over"
+    title = Text("The match is not over")
 
 
 class NotStarted(Refused):
     code = "not_started"
-    title = "The match has not begun"
+    title = Text("The match has not begun")
 
 
 class TooFewPlayers(Refused):
     code = "too_few_players"
-    title = "At least two seats must be taken"
+    title = Text("At least two seats must be taken")
 
 
 class OptionsDoNotFit(Refused):
     code = "options_do_not_fit"
-    title = "The options do not fit this number of players"
+    title = Text("The options do not fit this number of players")
 
 
 class MatchOver(Refused):
     code = "match_over"
-    title = "The match is over"
+    title = Text("The match is over")
 
 
 class NotYourTurn(Refused):
     code = "not_your_turn"
-    title = "It is another player's turn"
+    title = Text("It is another player's turn")
 
 
 class DrawFirst(Refused):
     code = "draw_first"
-    title = "A turn begins with a draw"
+    title = Text("A turn begins with a draw")
 
 
 class AlreadyDrawn(Refused):
     code = "already_drawn"
-    title = "One card a turn is drawn"
+    title = Text("One card a turn is drawn")
 
 
 class CallPending(Refused):
     code = "call_pending"
-    title = "The discard can still be called"
+    title = Text("The discard can still be called")
 
 
 class NoUpcard(Refused):
     code = "no_upcard"
-    title = "The discard pile is empty"
+    title = Text("The discard pile is empty")
 
 
 class UpcardChanged(Refused):
     code = "upcard_changed"
-    title = "Another card is the upcard now"
+    title = Text("Another card is the upcard now")
 
 
 class NothingToTurnOver(Refused):
     code = "nothing_to_turn_over"
-    title = "The stock is empty and cannot be renewed"
+    title = Text("The stock is empty and cannot be renewed")
 
 
 class NotInHand(Refused):
     code = "not_in_hand"
-    title = "The card is not in your hand"
+    title = Text("The card is not in your hand")
 
 
 class NoSuchMeld(Refused):
     code = "no_such_meld"
-    title = "There is no such meld on the table"
+    title = Text("There is no such meld on the table")
 
 
 class NotAMeld(Refused):
     code = "not_a_meld"
-    title = "These cards are no meld"
+    title = Text("These cards are no meld")
 
 
 class DoesNotFit(Refused):
     code = "does_not_fit"
-    title = "The card does not fit that meld"
+    title = Text("The card does not fit that meld")
 
 
 class JokerUnclear(Refused):
     code = "joker_unclear"
-    title = "Say which card the joker stands for"
+    title = Text("Say which card the joker stands for")
 
 
 class JokerMisnamed(Refused):
     code = "joker_misnamed"
-    title = "The cards named for the jokers do not match the jokers"
+    title = Text("The cards named for the jokers do not match the jokers")
 
 
 class MeldLimit(Refused):
     code = "meld_limit"
-    title = "No more new melds this turn"
+    title = Text("No more new melds this turn")
 
 
 class MeldsFirst(Refused):
     code = "melds_first"
-    title = "New melds come before layoffs"
+    title = Text("New melds come before layoffs")
 
 
 class NoLayoffs(Refused):
     code = "no_layoffs"
-    title = "This table plays without layoffs"
+    title = Text("This table plays without layoffs")
 
 
 class NotYourMeld(Refused):
     code = "not_your_meld"
-    title = "Only your own melds may be laid off on"
+    title = Text("Only your own melds may be laid off on")
 
 
 class FinalDiscardNeeded(Refused):
     code = "final_discard_needed"
-    title = "The last card must be discarded"
+    title = Text("The last card must be discarded")
 
 
 class WouldBeStuck(Refused):
     code = "would_be_stuck"
-    title = "The turn could not be finished after that"
+    title = Text("The turn could not be finished after that")
 
 
 class UpcardReturned(Refused):
     code = "upcard_returned"
-    title = "The upcard just taken may not be discarded"
+    title = Text("The upcard just taken may not be discarded")
 
 
 class NoSwaps(Refused):
     code = "no_swaps"
-    title = "Jokers on the table stay where they are"
+    title = Text("Jokers on the table stay where they are")
 
 
 class NoJokerThere(Refused):
     code = "no_joker_there"
-    title = "No joker in that meld stands for that card"
+    title = Text("No joker in that meld stands for that card")
 
 
 class NoCalls(Refused):
     code = "no_calls"
-    title = "This table plays without the call"
+    title = Text("This table plays without the call")
 
 
 class CallClosed(Refused):
     code = "call_closed"
-    title = "There is nothing to call"
+    title = Text("There is nothing to call")
 
 
 class OwnDiscard(Refused):
     code = "own_discard"
-    title = "The own discard cannot be called"
+    title = Text("The own discard cannot be called")
 
 
 class TurnUnfinished(Refused):
     code = "turn_unfinished"
-    title = "A turn ends with a discard"
+    title = Text("A turn ends with a discard")
 
 
 # ------------------------------------------------------------------ the rest
@@ -415,7 +444,7 @@ class Stale(RummyError):
 
 class StaleVersion(Stale):
     code = "stale_version"
-    title = "The game has moved on"
+    title = Text("The game has moved on")
 
 
 class Unavailable(RummyError):
@@ -429,17 +458,21 @@ class Unavailable(RummyError):
 
 class StoreUnavailable(Unavailable):
     code = "store_unavailable"
-    title = "The store does not answer"
+    title = Text("The store does not answer")
 
 
 class TooBusy(Unavailable):
     code = "too_busy"
-    title = "Too many changes at once"
+    title = Text("Too many changes at once")
 
 
 class UnreadableRecord(Unavailable):
     """The record was written by a version of the service that this one does not know."""
 
     code = "unreadable_record"
-    title = "The game was stored by another version of the service"
+    title = Text("The game was stored by another version of the service")
     retry_after_seconds: ClassVar[int] = 30
+
+
+def _about(name: str, reason: Text) -> Text:
+    return Text("{name}: {reason}").format(name=name, reason=reason)

@@ -11,6 +11,7 @@ from service.rummy import model
 from service.rummy.cards import Card
 from service.rummy.computer import Level
 from service.rummy.rules import OptionValue
+from service.text import Text
 
 FORMAT = 3
 """The number of the record's layout. Raise it with any change that older code cannot read."""
@@ -62,6 +63,8 @@ class Practice(Struct, frozen=True):
     """The cards of the first deal, the first to be dealt first."""
     dealer: int | None = None
     """Who deals first; drawn by lot if None."""
+    deal: str | None = None
+    """The moves of the first deal that were made before, in the notation, and the totals."""
 
 
 class Game(Struct, frozen=True, kw_only=True):
@@ -176,9 +179,14 @@ class EntropyAdded(Struct, frozen=True, tag="entropy_added", tag_field="type"):
 
 
 class Started(Struct, frozen=True, tag="started", tag_field="type"):
-    """The match began with so many players; from now on the options are fixed."""
+    """The match began with so many players; from now on the options are fixed.
+
+    `totals` are not 0 only where a practice table goes on with a deal of another match; empty in
+    logs of before there were such.
+    """
 
     players: int
+    totals: tuple[int, ...] = ()
 
 
 class Rematch(Struct, frozen=True, tag="rematch", tag_field="type"):
@@ -290,5 +298,5 @@ def _upgraded(game: Game) -> Game:
 
 def _unreadable() -> UnreadableRecord:
     return UnreadableRecord(
-        "The game was stored in a form that this version of the service cannot read."
+        Text("The game was stored in a form that this version of the service cannot read.")
     )

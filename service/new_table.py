@@ -11,9 +11,13 @@ from service.rummy.cards import Card
 from service.rummy.computer import Level
 from service.rummy.engine import new_match
 from service.rummy.model import Committed
+from service.rummy.notation import written
+from service.rummy.record import DealRecord
 from service.rummy.rules import Choices, agree
 from service.rummy.shuffle import SHUFFLE, committed
 from service.seating import seated
+from service.text import Text
+from service.what_if import choices_for, deal_until, guard_options, guard_seats
 
 MOST_NAME_CHARACTERS = 40
 MOST_SEED_CHARACTERS = 200
@@ -26,11 +30,16 @@ _JOINERS = "\u200c\u200d"
 
 
 class PracticeWish(Struct, frozen=True, kw_only=True):
-    """Which cards a practice table is to have: a seed, an order of the pack, or both."""
+    """Which cards a practice table is to have: a seed, an order of the pack, or both.
+
+    Or it goes on with a `deal` in the notation, after so many of its `moves`; None: after all.
+    """
 
     seed: str | None = None
     order: tuple[Card, ...] | None = None
     dealer: int | None = None
+    deal: str | None = None
+    moves: int | None = None
 
 
 class NewTable(Struct, frozen=True, kw_only=True):
@@ -52,21 +61,28 @@ def empty_table(wanted: NewTable, game_id: str, now: int, seed: str) -> Game:
     """The table before its maker sits down, still without an invitation code.
 
     All chance of its match comes from `seed`, or from that of the practice. Raises NoSuchVariant,
-    OptionsRefused, BadTable, BadPractice and BadText.
+    OptionsRefused, BadTable, BadPractice, BadNotation, BadReplay and BadText.
     """
-    rules = agree(wanted.variant, wanted.seats, wanted.options)
+    record, chosen = _begun_deal(wanted.practice), wanted.options
+    if record:
+        guard_seats(record, wanted.variant, wanted.seats)
+        chosen = choices_for(record, chosen)
+    rules = agree(wanted.variant, wanted.seats, chosen)
+    if record:
+        guard_options(record, rules)
     if len(wanted.computers) >= wanted.seats:
-        most = wanted.seats - 1
         raise BadTable(
-            f"computers: with {wanted.seats} seats there is room for {most} beside yours.",
+            Text("{field}: with {seats} seats there is room for {most} beside yours."),
             field="computers",
             seats=wanted.seats,
+            most=wanted.seats - 1,
         )
     if wanted.public and wanted.private:
         raise BadTable(
-            "private: a public table is for everybody; choose one of the two.", field="private"
+            Text("{field}: a public table is for everybody; choose one of the two."),
+            field="private",
         )
-    practice = _practice(wanted.practice, seed)
+    practice = _practice(wanted.practice, seed, record)
     if practice:  # what cannot be dealt is refused now, not when the last player comes
         new_match(rules, practice.seed, practice.dealer, practice.order)
     return Game(
@@ -75,7 +91,7 @@ def empty_table(wanted: NewTable, game_id: str, now: int, seed: str) -> Game:
         created_at=now,
         changed_at=now,
         variant=wanted.variant,
-        chosen=dict(wanted.options),
+        chosen=dict(chosen),
         seats=(),
         size=wanted.seats,
         public=wanted.public,
@@ -127,13 +143,28 @@ def clean_name(name: str) -> str:
     return _clean("name", name, MOST_NAME_CHARACTERS)
 
 
-def _practice(wish: PracticeWish | None, seed: str) -> Practice | None:
+def _begun_deal(wish: PracticeWish | None) -> DealRecord | None:
+    """The deal that the table is to go on with, if it is; as far as it was played."""
     if wish is None:
         return None
-    if wish.seed is None and wish.order is None:
-        raise BadPractice("A practice table needs a seed, or the order of the cards.")
+    if wish.deal is None:
+        if wish.moves is not None:
+            raise BadPractice(Text("practice.moves: it counts those of a deal; send that too."))
+        return None
+    if wish.order is not None or wish.dealer is not None:
+        raise BadPractice(Text("practice.deal says the order and the dealer; leave them out."))
+    return deal_until(wish.deal, wish.moves)
+
+
+def _practice(wish: PracticeWish | None, seed: str, record: DealRecord | None) -> Practice | None:
+    if wish is None:
+        return None
+    if wish.seed is None and wish.order is None and record is None:
+        raise BadPractice(Text("A practice table needs a seed, the order of the cards, or a deal."))
     if wish.seed is not None:
         seed = _clean("practice.seed", wish.seed, MOST_SEED_CHARACTERS)
+    if record:
+        return Practice(seed, record.cards, record.dealer, written(record))
     return Practice(seed, wish.order, wish.dealer)
 
 
@@ -144,12 +175,18 @@ def _clean(field: str, text: str, most: int) -> str:
         hidden = sign in _BLANK or (category == "Cf" and sign not in _JOINERS)
         if hidden or category in _UNPRINTABLE:
             raise BadText(
-                f"{field}: U+{ord(sign):04X} is a control or invisible character; leave it out.",
+                Text("{field}: {sign} is a control or invisible character; leave it out."),
                 field=field,
+                sign=f"U+{ord(sign):04X}",
             )
     clean = " ".join(unicodedata.normalize("NFC", text).split())
     if not clean.strip(_JOINERS + " "):
         clean = ""
     if not 1 <= len(clean) <= most:
-        raise BadText(f"{field}: must have 1 to {most} characters, not {len(clean)}.", field=field)
+        raise BadText(
+            Text("{field}: must have 1 to {most} characters, not {length}."),
+            field=field,
+            most=most,
+            length=len(clean),
+        )
     return clean

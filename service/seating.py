@@ -10,9 +10,12 @@ from msgspec.structs import replace
 
 from service.errors import (
     AlreadyStarted,
+    BadNotation,
     BadPractice,
+    BadReplay,
     InvitationNeeded,
     MatchOver,
+    NoMemory,
     NoSpectators,
     NoSuchSeat,
     NotStarted,
@@ -43,8 +46,11 @@ from service.game import (
 from service.rummy.computer import Level
 from service.rummy.engine import new_match, with_entropy
 from service.rummy.model import Match
-from service.rummy.rules import agree, clause
+from service.rummy.notation import read
+from service.rummy.rules import Rules, agree, clause
+from service.text import Text
 from service.tokens import game_id_of, hash_of, same
+from service.what_if import gone_to, guard_seats
 
 Change = tuple[Game, tuple[Event, ...]]
 """A game after a change, and the events that tell of the change."""
@@ -52,12 +58,17 @@ Change = tuple[Game, tuple[Event, ...]]
 _FEWEST_PLAYERS = 2
 
 
+def rules_of(game: Game) -> Rules:
+    """The rules in force; before the start those of a full table."""
+    return game.match.rules if game.match else agree(game.variant, game.size, game.chosen)
+
+
 def seen_from(game: Game, token: str | None) -> int | None:
     """The caller's seat; None for a spectator. Raises BadToken, NotYourSeat, NoSpectators."""
     if token is not None:
         return seat_of(game, token)
     if not game.spectators and game.match is not None:
-        raise NoSpectators("This match is for those who play it; send the token of a seat.")
+        raise NoSpectators(Text("This match is for those who play it; send the token of a seat."))
     return None
 
 
@@ -66,7 +77,7 @@ def seat_of(game: Game, token: str) -> int:
     game_id_of(token)
     found = find_seat(game, token)
     if found is None:
-        raise NotYourSeat("The token is not of a seat at this table.")
+        raise NotYourSeat(Text("The token is not of a seat at this table."))
     return found
 
 
@@ -83,24 +94,24 @@ def find_seat(game: Game, token: str) -> int | None:
 def hosted(game: Game, seat: int) -> Game:
     """The game, if that is the host's seat. Raises NotTheHost."""
     if seat != game.host:
-        raise NotTheHost("Only the host of the table may do this.", host=game.host)
+        raise NotTheHost(Text("Only the host of the table may do this."), host=game.host)
     return game
 
 
 def guard_open(game: Game) -> None:
     """The table still waits for its match. Raises AlreadyStarted and TableClosed."""
     if game.closed:
-        raise TableClosed("The table was closed before a match began.", rule="table.3")
+        raise TableClosed(Text("The table was closed before a match began."), rule="table.3")
     if game.match is not None:
-        raise AlreadyStarted("The match has begun; seats and options are fixed.")
+        raise AlreadyStarted(Text("The match has begun; seats and options are fixed."))
 
 
 def guard_playing(game: Game) -> Match:
     """The match. Raises NotStarted and TableClosed; it may be over."""
     if game.closed:
-        raise TableClosed("The table was closed before a match began.", rule="table.3")
+        raise TableClosed(Text("The table was closed before a match began."), rule="table.3")
     if game.match is None:
-        raise NotStarted("The match has not begun; no cards are dealt.", rule="common.3")
+        raise NotStarted(Text("The match has not begun; no cards are dealt."), rule="common.3")
     return game.match
 
 
@@ -108,10 +119,26 @@ def guard_present(game: Game, seat: int) -> None:
     """The player of that seat is there and plays it. Raises SeatAway."""
     away = game.seats[seat].away
     if away is not None and game.status == "playing":
-        why = "You left" if away == "left" else "Too many of your turns were forced"
+        if away == "left":
+            raise SeatAway(
+                Text("You left, so the computer plays your seat; POST return to take it back."),
+                rule="table.4",
+            )
         raise SeatAway(
-            f"{why}, so the computer plays your seat; POST return to take it back.",
-            rule="table.4" if away == "left" else "table.2",
+            Text(
+                "Too many of your turns were forced, so the computer plays your seat; POST return "
+                "to take it back."
+            ),
+            rule="table.2",
+        )
+
+
+def guard_memory(game: Game) -> None:
+    """Views of that table may tell what everybody saw. Raises NoMemory."""
+    if not rules_of(game).memory:
+        raise NoMemory(
+            Text("At this table everybody keeps in mind what was seen; ask without `memory`."),
+            rule="table.7",
         )
 
 
@@ -119,14 +146,17 @@ def guard_invited(game: Game, code_hash: str | None) -> None:
     """Whoever has that code may join. Raises InvitationNeeded."""
     if game.rematch_of is not None:
         raise InvitationNeeded(
-            f"This rematch is for the players of game {game.rematch_of}; they take their seats "
-            "with POST rematch there."
+            Text(
+                "This rematch is for the players of game {game}; they take their seats with POST "
+                "rematch there."
+            ),
+            game=game.rematch_of,
         )
     if game.invitation is not None and not same(game.invitation, code_hash or ""):
         raise InvitationNeeded(
-            "That is not the invitation code of this table."
+            Text("That is not the invitation code of this table.")
             if code_hash
-            else "Send the code of the table, which its maker was given, as `invitation`."
+            else Text("Send the code of the table, which its maker was given, as `invitation`.")
         )
 
 
@@ -138,7 +168,7 @@ def seated(game: Game, seat: Seat) -> Change:
     """
     guard_open(game)
     if len(game.seats) >= game.size:
-        raise TableFull(f"All {game.size} seats are taken.", seats=game.size)
+        raise TableFull(Text("All {seats} seats are taken."), seats=game.size)
     number = len(game.seats)
     if seat.place is not None:
         later = (
@@ -163,7 +193,10 @@ def with_computers(game: Game, levels: Sequence[Level]) -> Change:
     free = game.size - len(game.seats)
     if len(levels) > free:
         raise TableFull(
-            f"{free} of {game.size} seats are free, too few for {len(levels)}.", seats=game.size
+            Text("Free seats: {free} of {seats}, too few for {wanted}."),
+            free=free,
+            seats=game.size,
+            wanted=len(levels),
         )
     events: tuple[Event, ...] = ()
     for level in levels:
@@ -191,12 +224,17 @@ def begun(game: Game) -> Change:
     players = len(game.seats)
     if players < _FEWEST_PLAYERS:
         raise TooFewPlayers(
-            f"{players} of {game.size} seats is taken; rummy needs {_FEWEST_PLAYERS} players.",
+            Text("Seats taken: {players} of {seats}; rummy needs {fewest} players."),
             rule=clause(game.variant, "players"),
             players=players,
+            seats=game.size,
+            fewest=_FEWEST_PLAYERS,
         )
     practice = game.practice
     try:
+        record = read(practice.deal) if practice and practice.deal else None
+        if record is not None:
+            guard_seats(record, game.variant, players)
         rules = agree(game.variant, players, game.chosen)
         match, dealt = new_match(
             rules,
@@ -206,14 +244,22 @@ def begun(game: Game) -> Change:
             game=game.id,
             entropy=added_entropy(game),
         )
-    except (OptionsRefused, BadPractice) as error:
+        if record is not None:
+            match, played = gone_to(match, record)
+            dealt += played
+    except (OptionsRefused, BadPractice, BadNotation, BadReplay) as error:
         raise OptionsDoNotFit(
-            f"With {players} players this table cannot be played: {error.detail}",
+            Text("With {players} players this table cannot be played: {reason}").format(
+                players=players, reason=error.detail
+            ),
             rule=error.rule,
             players=players,
         ) from error
     seats = tuple(replace(seat, entropy="") for seat in game.seats)
-    return replace(game, match=match, seats=seats, size=players), (Started(players), *dealt)
+    return replace(game, match=match, seats=seats, size=players), (
+        Started(players, match.totals),
+        *dealt,
+    )
 
 
 def added_entropy(game: Game) -> tuple[str, ...]:
@@ -223,7 +269,7 @@ def added_entropy(game: Game) -> tuple[str, ...]:
 
 
 def mixed(game: Game, seat: int, entropy: str) -> Change:
-    """That seat's entropy for the next deal, in the place of what it had added (table.7).
+    """That seat's entropy for the next deal, in the place of what it had added (table.8).
 
     Without effect if it is the same. Raises TableClosed, MatchOver, NoNextDeal.
     """
@@ -241,7 +287,7 @@ def left(game: Game, seat: int) -> Change:
     Without effect on a seat that was left before. Raises TableClosed and MatchOver.
     """
     if game.closed:
-        raise TableClosed("The table was closed before a match began.", rule="table.3")
+        raise TableClosed(Text("The table was closed before a match began."), rule="table.3")
     who = game.seats[seat]
     event = Left(seat, who.name)
     if game.match is None:
@@ -260,13 +306,16 @@ def removed(game: Game, by: int, seat: int, name: str | None = None) -> Change:
     """
     guard_open(game)
     if seat >= len(game.seats):
-        raise NoSuchSeat(f"Nobody has seat {seat}.", seat=seat)
+        raise NoSuchSeat(Text("Nobody has seat {seat}."), seat=seat)
     if name is not None and name != game.seats[seat].name:
         raise NoSuchSeat(
-            f"Seat {seat} is {game.seats[seat].name}'s now, not {name}'s.", seat=seat, name=name
+            Text("Seat {seat} is {holder}'s now, not {name}'s."),
+            seat=seat,
+            holder=game.seats[seat].name,
+            name=name,
         )
     if seat == by:
-        raise OwnSeat("Your own seat you give up with POST leave.", rule="table.3", seat=seat)
+        raise OwnSeat(Text("Your own seat you give up with POST leave."), rule="table.3", seat=seat)
     return _without(game, seat), (Removed(seat, game.seats[seat].name),)
 
 
@@ -279,7 +328,7 @@ def closed(game: Game) -> Change:
         return game, ()
     if game.rematch_of is not None and game.match is None:
         raise RematchStays(
-            "The others may still come; leave it, or start with those who are there.",
+            Text("The others may still come; leave it, or start with those who are there."),
             rule="table.3",
         )
     guard_open(game)
@@ -298,7 +347,7 @@ def returned(game: Game, seat: int) -> Change:
 
 def _guard_not_over(game: Game) -> None:
     if game.status == "finished":
-        raise MatchOver("The match is over; nobody has to leave or return.", rule="common.8")
+        raise MatchOver(Text("The match is over; nobody has to leave or return."), rule="common.8")
 
 
 def _without(game: Game, seat: int) -> Game:

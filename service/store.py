@@ -45,6 +45,7 @@ from service.game import (
     encode_result,
 )
 from service.rummy.model import DealEnded, DealResult, Dealt
+from service.text import Text
 
 _COMMIT = Path(__file__).with_name("commit.lua").read_text()
 _COMMIT_SHA = hashlib.sha1(_COMMIT.encode(), usedforsecurity=False).hexdigest()
@@ -233,10 +234,10 @@ class Store:
             entries, record = _answers(pipeline)
         return _game_of(record), _logged(entries)
 
-    def log_of_deal(self, game_id: str, number: int) -> tuple[Logged, ...] | None:
+    def log_of_deal(self, game_id: str, number: int) -> tuple[Logged, ...]:
         """The log from the beginning of that deal to the beginning of the next, or as far as it is.
 
-        None if no such deal is known to have begun.
+        Empty if no such deal is known to have begun.
         """
         with self._slot():
             first, following = cast(
@@ -244,7 +245,7 @@ class Store:
                 self._redis.hmget(_key(game_id, "begins"), [str(number), str(number + 1)]),
             )
         if first is None:
-            return None
+            return ()
         found: list[Logged] = []
         start, end = int(first), int(following) if following else 2**63
         while page := self.events(game_id, start - 1, min(end - start, _LOG_PAGE)):
@@ -274,7 +275,7 @@ class Store:
         last. It stays good when tables come and go. Raises BadCursor.
         """
         if before is not None and not _ENTRY.fullmatch(before):
-            raise BadCursor("The cursor is not one that this list has given out.")
+            raise BadCursor(Text("The cursor is not one that this list has given out."))
         found: list[Game] = []
         with self._slot():
             left, count = _MOST_ENTRIES, limit + 1
@@ -546,8 +547,8 @@ def _entry(game: Game) -> str:
 
 
 def _no_such_game() -> NoSuchGame:
-    return NoSuchGame("There is no game with this id; it may have expired.")
+    return NoSuchGame(Text("There is no game with this id; it may have expired."))
 
 
 def _unavailable() -> StoreUnavailable:
-    return StoreUnavailable("The store of the games does not answer at the moment.")
+    return StoreUnavailable(Text("The store of the games does not answer at the moment."))

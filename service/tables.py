@@ -21,7 +21,9 @@ from service.changes import (
     mark_of_claim,
 )
 from service.errors import (
+    DealNotOver,
     MatchNotOver,
+    NoSuchDeal,
     NoSuchGame,
     NotYourTurn,
     Refused,
@@ -31,17 +33,20 @@ from service.errors import (
 )
 from service.game import Event, Game, Logged, Rematch, Remembered, Seat, with_seat
 from service.new_table import NewTable, clean_name, empty_table, made, rematch_of
+from service.replay import deals_over
 from service.rummy import model
 from service.rummy.computer import Level
 from service.rummy.engine import apply, apply_turn
 from service.rummy.legal import legal_moves
 from service.rummy.model import DealResult, Move, Turn
+from service.rummy.suggest import near
 from service.rummy.view import reveals
 from service.seating import (
     begun,
     closed,
     find_seat,
     guard_invited,
+    guard_memory,
     guard_open,
     guard_playing,
     guard_present,
@@ -56,6 +61,7 @@ from service.seating import (
     with_computers,
 )
 from service.store import Mark, Store
+from service.text import Text
 from service.tokens import (
     game_id_for,
     game_id_of,
@@ -129,8 +135,8 @@ class Tables:
     def create(self, wanted: NewTable, terms: Terms = NO_TERMS) -> SeatTaken:
         """Make a table; its maker has the first seat and is the host.
 
-        Raises OptionsRefused, BadPractice, BadTable, BadText, NoSuchVariant, BadIdempotencyKey and
-        IdempotencyKeyReused.
+        Raises OptionsRefused, BadPractice, BadNotation, BadReplay, BadTable, BadText,
+        NoSuchVariant, BadIdempotencyKey and IdempotencyKeyReused.
         """
         mark = mark_of_claim(terms, "create", wanted)
         name = clean_name(wanted.name)
@@ -149,7 +155,7 @@ class Tables:
             return _seat_taken(done.game, claim.token, done.logged)
         if mark and (before := self._made_before(mark, terms)):
             return before
-        raise TooBusy("Another request with this key is making the table; send it again.")
+        raise TooBusy(Text("Another request with this key is making the table; send it again."))
 
     def join(
         self,
@@ -199,7 +205,7 @@ class Tables:
         if mark is None or not self._was_done(new_id, mark):
             guard_version(old, terms.version)
         if guard_playing(old).result is None:
-            raise MatchNotOver("A rematch can be asked for when the match is over.")
+            raise MatchNotOver(Text("A rematch can be asked for when the match is over."))
         self._changes.begin(*rematch_of(old, new_id, self.clock(), new_seed()))
         name = old.seats[place].name
         seat = Seat(name, hash_of(claim.token), place=place, entropy=entropy or "")
@@ -212,7 +218,9 @@ class Tables:
         try:
             done = self._changes.make(new_id, take_seat, mark, claim)
         except Refused as refusal:
-            refusal.detail = f"In the rematch, game {new_id}: {refusal.detail}"
+            refusal.detail = Text("In the rematch, game {game}: {reason}").format(
+                game=new_id, reason=refusal.detail
+            )
             raise
         self._point_to(old, new_id)
         if done.repeats:
@@ -292,7 +300,7 @@ class Tables:
     def add_entropy(
         self, game_id: str, token: str, entropy: str, terms: Terms = NO_TERMS
     ) -> Outcome:
-        """Add to the chance of the next deal, of which the secret is committed to (table.7).
+        """Add to the chance of the next deal, of which the secret is committed to (table.8).
 
         Takes the place of what the seat had added to that deal. Raises TableClosed, MatchOver,
         NoNextDeal, StaleVersion and IdempotencyKeyReused.
@@ -314,23 +322,34 @@ class Tables:
         move: Move | Turn,
         terms: Terms = NO_TERMS,
         wait_seconds: int = 0,
+        *,
+        memory: bool = False,
     ) -> Outcome:
         """Make one move, or the rest of a turn: all of it or nothing.
 
-        Then waits so long for the caller to be able to act again. Raises NotStarted, TableClosed,
-        SeatAway, StaleVersion, IdempotencyKeyReused and what the rules refuse with.
+        Then waits so long for the caller to be able to act again. `memory`: the answer is to tell
+        what everybody saw. Raises NotStarted, TableClosed, SeatAway, StaleVersion, NoMemory,
+        IdempotencyKeyReused and what the rules refuse with.
         """
-        outcome = self._change(
-            game_id,
-            token,
-            terms,
-            ("move", move),
-            lambda game, seat, now: _moved(game, seat, move, now),
-        )
+
+        def act(game: Game, seat: int, now: int) -> tuple[Game, tuple[Event, ...]]:
+            if memory:
+                guard_memory(game)
+            return _moved(game, seat, move, now)
+
+        outcome = self._change(game_id, token, terms, ("move", move), act)
+        if memory:  # a repeat may ask for more than the request that made the move
+            guard_memory(outcome.game)
         return self._waited(outcome, wait_seconds)
 
     def check(
-        self, game_id: str, token: str, move: Move | Turn, terms: Terms = NO_TERMS
+        self,
+        game_id: str,
+        token: str,
+        move: Move | Turn,
+        terms: Terms = NO_TERMS,
+        *,
+        memory: bool = False,
     ) -> tuple[Game, Game | None, int]:
         """What `play` would do, without doing it: the game now, the game then, and the seat.
 
@@ -339,6 +358,8 @@ class Tables:
         game = self._changes.current(game_id)
         seat = seat_of(game, token)
         guard_version(game, terms.version)
+        if memory:
+            guard_memory(game)
         now = self.clock()
         after, events = _moved(game, seat, move, now)
         if any(map(reveals, events)):
@@ -353,14 +374,18 @@ class Tables:
         token: str | None,
         wait_seconds: int = 0,
         known: Container[str] = (),
+        *,
+        memory: bool = False,
     ) -> tuple[Game, int | None]:
         """The game, and the caller's seat; None without a token.
 
-        Waits so long for a view whose tag is not `known`. Raises BadToken, NotYourSeat and
-        NoSpectators.
+        Waits so long for a view whose tag is not `known`. `memory`: it is to tell what everybody
+        saw. Raises BadToken, NotYourSeat, NoSpectators and NoMemory.
         """
         game = self._changes.current(game_id)
         seen_from(game, token)
+        if memory:
+            guard_memory(game)
         game = self._wait(game, wait_seconds, lambda game, now: tag_of(game, now) not in known)
         return game, seen_from(game, token)
 
@@ -473,6 +498,33 @@ class Tables:
                     yield News(game, seat, (), last)
                     continue
                 bell.wait(self._until_next(game, HEARTBEAT_SECONDS - silent))
+
+    def log_of_deal(
+        self, game_id: str, token: str | None, number: int
+    ) -> tuple[Game, tuple[Logged, ...]]:
+        """The game, and the log of a deal of it that has ended; empty if it cannot be found.
+
+        Raises NotStarted, TableClosed, NoSuchDeal, DealNotOver, and as `look` does.
+        """
+        game, _ = self.look(game_id, token)
+        deal = guard_playing(game).deal
+        if deal is not None and number == deal.number:
+            raise DealNotOver(Text("Deal {deal} is still being played."), deal=number)
+        if not 1 <= number <= deals_over(game):
+            raise NoSuchDeal(Text("There is no deal {deal} in this match yet."), deal=number)
+        return game, self._store.log_of_deal(game_id, number)
+
+    def logs_of_deals(
+        self, game_id: str, token: str | None
+    ) -> tuple[Game, Iterator[tuple[Logged, ...]]]:
+        """The game, and the logs of all its deals that have ended, in order.
+
+        Raises NotStarted, TableClosed, and as `look` does.
+        """
+        game, _ = self.look(game_id, token)
+        guard_playing(game)
+        numbers = range(1, deals_over(game) + 1)
+        return game, (self._store.log_of_deal(game_id, number) for number in numbers)
 
     def results(self, game_id: str, after: int, limit: int) -> tuple[DealResult, ...]:
         """Up to `limit` results of finished deals after the one numbered `after`, in order."""
@@ -597,7 +649,10 @@ class Tables:
 def _moved(
     game: Game, seat: int, move: Move | Turn, now: int
 ) -> tuple[Game, tuple[model.Event, ...]]:
-    """The game after a player's own move, which begins the count of forced turns anew."""
+    """The game after a player's own move, which begins the count of forced turns anew.
+
+    What the rules refuse comes with what could be played instead, by the same game.
+    """
     match = guard_playing(game)
     guard_present(game, seat)
     try:
@@ -605,9 +660,13 @@ def _moved(
             match, events = apply_turn(match, seat, move.plays, move.discard, now)
         else:
             match, events = apply(match, seat, move, now)
-    except NotYourTurn as refusal:
-        if game.seats[seat].forced:
-            refusal.detail += " Your last one was played by force, since its time was up (table.1)."
+    except Refused as refusal:
+        play = refusal.params.get("play")
+        refusal.instead = near(match, seat, move, now, play=play if isinstance(play, int) else None)
+        if isinstance(refusal, NotYourTurn) and game.seats[seat].forced:
+            refusal.detail = Text(
+                "{reason} Your last one was played by force, since its time was up (table.1)."
+            ).format(reason=refusal.detail)
         raise
     game = replace(game, match=match)
     return with_seat(game, seat, replace(game.seats[seat], forced=0)), events

@@ -1,6 +1,7 @@
 """Sentences for people: written in English, and able to be said in other languages."""
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 
 
 class Text(str):
@@ -24,15 +25,23 @@ class Text(str):
         return made
 
     def format(self, *_: object, **values: object) -> "Text":
-        """The sentence with these values: texts, numbers, or tuples of cards or of sentences."""
-        return Text(self.message, values)
+        """The sentence with these values: texts, numbers, or tuples of cards or of sentences.
+
+        Values that it had before stay, as long as no other is given for them.
+        """
+        return Text(self.message, self.values | values)
 
 
-def listed(sentences: Sequence[str]) -> Text:
+def listed(sentences: Sequence[str], separator: str = "; ") -> Text:
     """Several sentences as one, with semicolons between them."""
     names = [f"part{number}" for number in range(len(sentences))]
-    message = "; ".join(f"{{{name}}}" for name in names)
+    message = separator.join(f"{{{name}}}" for name in names)
     return Text(message, dict(zip(names, sentences, strict=True)))
+
+
+def either(choices: Sequence[str]) -> str:
+    """The choices, at least one, with "or" between them."""
+    return reduce(lambda one, other: Text("{one} or {other}").format(one=one, other=other), choices)
 
 
 def said(sentence: str, translate: Callable[[str], str]) -> str:
@@ -48,7 +57,19 @@ def _as_it_is(message: str) -> str:
 
 
 def _filled(message: str, values: dict[str, object], translate: Callable[[str], str]) -> str:
-    return message.format_map({name: _shown(value, translate) for name, value in values.items()})
+    return message.format_map(_Shown(values, translate))
+
+
+class _Shown(dict[str, str]):
+    """The values as they are shown; only those that the message has are worked out."""
+
+    def __init__(self, values: dict[str, object], translate: Callable[[str], str]) -> None:
+        super().__init__()
+        self._values = values
+        self._translate = translate
+
+    def __missing__(self, name: str) -> str:
+        return _shown(self._values[name], self._translate)
 
 
 def _shown(value: object, translate: Callable[[str], str]) -> str:

@@ -7,6 +7,7 @@ import re
 import secrets
 
 from service.errors import BadToken
+from service.text import Text
 
 _TOKEN = re.compile(r"([a-z2-7]{16})\.[A-Za-z0-9_-]{43}")
 _ID_BYTES = 10
@@ -63,7 +64,7 @@ def game_id_of(token: str) -> str:
     """The game that a token opens. Raises BadToken for what cannot be a token."""
     parts = _TOKEN.fullmatch(token)
     if parts is None:
-        raise BadToken("The token is not one that this service gives out.")
+        raise BadToken(Text("The token is not one that this service gives out."))
     return parts[1]
 
 

@@ -3,7 +3,7 @@
 These structures are the contract's schemas too, so that document and answer cannot disagree.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import cache
 from typing import Annotated, Literal
@@ -37,24 +37,27 @@ from service.rummy.rules import (
     Option,
     OptionValue,
     Rules,
-    agree,
     clause,
     defaults,
     deviations,
     preset_of,
 )
+from service.rummy.sheet import Sentence, Sheet
 from service.rummy.view import (
     DealView,
     Fairness,
     Instant,
+    MemoryView,
     PublicEvent,
     fairness_before,
     instant,
+    memory,
     moves_of,
     redact,
     view,
 )
-from service.seating import added_entropy
+from service.seating import added_entropy, rules_of
+from service.text import said
 
 GAME_ID = "^[a-z2-7]{16}$"
 
@@ -154,6 +157,13 @@ class GameView(Struct, frozen=True, kw_only=True):
     ]
     moves_truncated: Annotated[
         bool, Meta(description="Whether there are more moves than listed; see GET moves.")
+    ]
+    memory: Annotated[
+        MemoryView | None,
+        Meta(
+            description="Asked for with `memory=true`: what everybody saw of the deal being played "
+            "(table.7). Else null, and before the start and after the end."
+        ),
     ]
     totals: Annotated[tuple[Count, ...], Meta(description="The points so far, by seat.")]
     last_deal: Annotated[DealResult | None, Meta(description="How the deal before ended.")]
@@ -371,14 +381,80 @@ class VariantList(Struct, frozen=True):
     variants: tuple[VariantView, ...]
 
 
+class StatedOption(Struct, frozen=True):
+    """The option whose value a sentence says."""
+
+    name: str
+    value: OptionValue
+    usual: Annotated[OptionValue, Meta(description="The variant's own value.")]
+    deviates: Annotated[bool, Meta(description="Whether it is one of the table's deviations.")]
+    instead_of: Annotated[
+        str | None,
+        Meta(description="Where it deviates: the sentence with the variant's own value."),
+    ]
+
+
+class SentenceView(Struct, frozen=True):
+    """One thing that a clause says, in the language of the answer."""
+
+    text: str
+    decided: Annotated[
+        bool,
+        Meta(description="A ruling of the service, where the rule texts are silent or unclear."),
+    ]
+    option: Annotated[
+        StatedOption | None, Meta(description="Null: it is not about the value of an option.")
+    ]
+    players: Annotated[
+        tuple[Count, ...], Meta(description="The numbers of players that it holds for.")
+    ]
+
+
+class ClauseView(Struct, frozen=True):
+    """A clause in force, which the `rule` of a refusal names; in a page it has its anchor."""
+
+    rule: Clause
+    sentences: tuple[SentenceView, ...]
+
+
+class SectionView(Struct, frozen=True):
+    """The clauses of one part of the rules."""
+
+    id: Annotated[
+        str,
+        Meta(
+            description="`common`, `jokers`, the id of the variant, `other` (what is in force from "
+            "the other rule texts) or `table`."
+        ),
+    ]
+    title: str
+    clauses: tuple[ClauseView, ...]
+
+
+class RuleSheet(Struct, frozen=True):
+    """The rules of a variant or of one table, made from the options in force."""
+
+    variant: VariantId
+    name: str
+    summary: str
+    source: Annotated[str, Meta(description="The rule text.")]
+    game: Annotated[GameId | None, Meta(description="The table; null: the variant as it is.")]
+    players: Annotated[
+        tuple[Count, ...], Meta(description="The numbers of players that it is for.")
+    ]
+    sections: tuple[SectionView, ...]
+
+
 class Health(Struct, frozen=True):
     """Whether the service is up."""
 
     status: Literal["ok"]
 
 
-def game_view(game: Game, seat: int | None, now: int, expires_at: int) -> GameView:
-    """The game as `seat` may see it; times in milliseconds."""
+def game_view(
+    game: Game, seat: int | None, now: int, expires_at: int, *, remembers: bool = False
+) -> GameView:
+    """The game as `seat` may see it, with what everybody saw if it `remembers`; times in ms."""
     rules = rules_of(game)
     # By a repeated request somebody may look who has no seat any more.
     seen = game.match if game.spectators or seat is not None else None
@@ -414,6 +490,7 @@ def game_view(game: Game, seat: int | None, now: int, expires_at: int) -> GameVi
         may_not_discard=match.may_not_discard if match else None,
         moves=match.moves if match and not away else (),
         moves_truncated=match.moves_truncated if match and not away else False,
+        memory=memory(seen) if seen and remembers else None,
         totals=match.totals if match else (0,) * len(game.seats),
         last_deal=match.last_deal if match else None,
         result=match.result if match else None,
@@ -425,11 +502,6 @@ def own_games(found: Iterable[tuple[int, GameView]], gone: tuple[int, ...]) -> O
     """The views of the games that tokens open, by the token's place."""
     games = tuple(OwnGame(place, bool(game.moves), game) for place, game in found)
     return OwnGames(games, gone)
-
-
-def rules_of(game: Game) -> Rules:
-    """The rules in force; before the start those of a full table."""
-    return game.match.rules if game.match else agree(game.variant, game.size, game.chosen)
 
 
 def log_entries(game: Game, logged: Iterable[Logged], seat: int | None) -> tuple[LogEntry, ...]:
@@ -516,9 +588,9 @@ def variant_view(variant: str) -> VariantView:
     by_players = {players: defaults(preset, players) for players in range(fewest, most + 1)}
     return VariantView(
         id=preset.id,
-        name=preset.name,
-        summary=preset.summary,
-        source=preset.source,
+        name=str(preset.name),
+        summary=str(preset.summary),
+        source=str(preset.source),
         fewest_players=fewest,
         most_players=most,
         must_choose=("deals", "target") if preset.match_end == "must_choose" else (),
@@ -534,6 +606,44 @@ def variant_view(variant: str) -> VariantView:
             for option in OPTIONS.values()
         ),
     )
+
+
+def rule_sheet(
+    sheet: Sheet, translate: Callable[[str], str], game_id: str | None = None
+) -> RuleSheet:
+    """A rule sheet in the language that `translate` puts messages into."""
+    preset = preset_of(sheet.variant)
+    return RuleSheet(
+        variant=preset.id,
+        name=said(preset.name, translate),
+        summary=said(preset.summary, translate),
+        source=said(preset.source, translate),
+        game=game_id,
+        players=sheet.players,
+        sections=tuple(
+            SectionView(
+                section.id,
+                said(section.title, translate),
+                tuple(
+                    ClauseView(
+                        clause.number,
+                        tuple(_sentence_view(sentence, translate) for sentence in clause.sentences),
+                    )
+                    for clause in section.clauses
+                ),
+            )
+            for section in sheet.sections
+        ),
+    )
+
+
+def _sentence_view(sentence: Sentence, translate: Callable[[str], str]) -> SentenceView:
+    option = sentence.option
+    stated = None
+    if option is not None:
+        instead_of = None if option.instead_of is None else said(option.instead_of, translate)
+        stated = StatedOption(option.name, option.value, option.usual, option.deviates, instead_of)
+    return SentenceView(said(sentence.text, translate), sentence.decided, stated, sentence.players)
 
 
 def _option_view(option: Option, rule: str, by_players: tuple[DefaultFor, ...]) -> OptionView:

@@ -3,6 +3,7 @@
     client = CheckedClient(app.test_client(), Contract(contract(app)))
     client.post("/v1/games", json={...})     # AssertionError if the answer is not as documented
 
+A refusal has to be one that the catalogue explains, too, with its clause and values.
 Works for Flask's test client and for a `requests.Session` alike. Stricter than the document in one
 thing: an answer may hold no field that the document does not name.
 """
@@ -16,20 +17,32 @@ from jsonschema import Draft202012Validator, FormatChecker
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 
+from service.catalogue import CATALOGUE
+
 PROBLEM = "application/problem+json"
-PAGES = re.compile(r"/|/docs(/.*)?|/openapi\.json")
+PAGES = re.compile(r"/|/docs(/.*)?|/openapi\.json|/replay\.schema\.json")
 """What the service answers besides the operations of the contract."""
 
+SOMETIMES_WITHOUT_A_CLAUSE = {
+    "options_refused": "an option that does not exist has no clause",
+    "options_do_not_fit": "an order of practice cards is against no clause",
+}
+"""Codes that cite a clause as a rule."""
+
 _DOCUMENT = "urn:contract"
+_LANGUAGE = {"Content-Language": {"$ref": "#/components/headers/ContentLanguage"}}
 _NOWHERE = {
-    "404": {"content": {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}}},
-    "400": {"content": {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}}},
+    status: {
+        "headers": _LANGUAGE,
+        "content": {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }
+    for status in ("404", "400")
 }
 _ALLOW = {"Allow": {"required": True, "schema": {"type": "string"}}}
 _OPTIONS = {"200": {"headers": _ALLOW}}
 _WRONG_METHOD = {
     "405": {
-        "headers": _ALLOW,
+        "headers": _ALLOW | _LANGUAGE,
         "content": {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}},
     }
 }
@@ -90,13 +103,22 @@ class Contract:
         return responses
 
     def _check_headers(self, where: str, documented: dict[str, Any], response: Any) -> None:
-        for name, header in documented.get("headers", {}).items():
+        for name, written in documented.get("headers", {}).items():
+            header = self._header(written)
             value = response.headers.get(name)
             if value is None:
                 assert not header.get("required"), f"{where}: the header {name} is missing"
                 continue
             sent = int(value) if header["schema"].get("type") == "integer" else value
             self._validate(f"{where}: header {name}", header["schema"], sent, self._answers)
+
+    def _header(self, written: dict[str, Any]) -> dict[str, Any]:
+        """The header as it is written there, or where the reference points to."""
+        if "$ref" not in written:
+            return written
+        name = written["$ref"].removeprefix("#/components/headers/")
+        found: dict[str, Any] = self.document["components"]["headers"][name]
+        return found
 
     def _check_body(
         self, where: str, documented: dict[str, Any], response: Any, *, bodiless: bool
@@ -108,12 +130,14 @@ class Contract:
         mimetype = response.headers.get("Content-Type", "").partition(";")[0].strip()
         assert mimetype in content, f"{where}: {mimetype!r} is not a documented content type"
         if not bodiless:
-            answer = json.loads(_content(response))
+            text = _content(response).decode()
+            answer = json.loads(text) if mimetype.endswith("json") else text
             self._validate(where, content[mimetype]["schema"], answer, self._answers)
             if mimetype == PROBLEM:
                 assert answer["status"] == response.status_code, f"{where}: says another status"
                 codes = documented.get("x-codes", [answer["code"]])
                 assert answer["code"] in codes, f"{where}: {answer['code']} is not among {codes}"
+                assert_explained(where, answer)
 
     def _check_request(self, where: str, operation: dict[str, Any], query: str, body: Any) -> None:
         names = {
@@ -139,6 +163,16 @@ class Contract:
         )
         found = [f"{error.json_path}: {error.message}" for error in validator.iter_errors(value)]
         assert not found, f"{where}: not as documented: {'; '.join(found)[:2000]}"
+
+
+def assert_explained(where: str, problem: dict[str, Any]) -> None:
+    """The catalogue has the code of this refusal, its clause and all its values."""
+    entry = CATALOGUE[problem["code"]]
+    rule = problem.get("rule")
+    without = rule is None and (not entry.rules or entry.code in SOMETIMES_WITHOUT_A_CLAUSE)
+    assert without or rule in entry.rules, f"{where}: {entry.code} does not know {rule}"
+    unknown = problem.get("params", {}).keys() - entry.params
+    assert not unknown, f"{where}: {entry.code} does not know the params {unknown}"
 
 
 class CheckedClient:

@@ -50,6 +50,7 @@ SCRIPTS: dict[str, tuple[Step, ...]] = {
         ("queryGames", "people_and_computers", None),
     ),
     "house_rules": (("createGame", "house_rules", None),),
+    "what_if": (("createGame", "what_if", None),),
     "alone": (("createGame", "alone", None),),
     "private": (
         ("createGame", "private", None),

@@ -32,6 +32,7 @@ from service.rummy.model import (
     Meld,
     Move,
     Swap,
+    Thrown,
 )
 from service.rummy.rules import OptionValue, Rules, agree
 
@@ -108,6 +109,7 @@ def position(
             turnovers=turned_over,
             taken=taken,
             window=window,
+            discards=tuple(Thrown(None, card) for card in discards),
         ),
     )
 

@@ -1,6 +1,7 @@
 """The contract: valid, complete, as committed, and true in every example."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from flask import Flask
+from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from service import errors
@@ -54,6 +56,12 @@ def test_the_committed_contract_is_what_the_code_says(document: dict[str, Any]) 
     assert json.dumps(as_yaml) == json.dumps(document), "openapi/ is out of date: make openapi"
 
 
+def test_the_committed_schema_of_replays_is_what_the_code_says(app: Flask) -> None:
+    committed = json.loads((COMMITTED / "replay.schema.json").read_text(encoding="utf-8"))
+    assert committed == app.test_client().get("/replay.schema.json").json
+    Draft202012Validator.check_schema(committed)
+
+
 def test_the_contract_needs_no_store() -> None:
     assert contract(create_app(Config(redis_url="redis://localhost:1")))["openapi"] == "3.1.1"
 
@@ -72,7 +80,7 @@ def test_the_contract_is_served_with_an_etag(app: Flask, document: dict[str, Any
 
 def test_routes_and_contract_name_the_same_operations(app: Flask, document: dict[str, Any]) -> None:
     routes = {
-        (rule.rule.replace("<", "{").replace(">", "}"), method.lower())
+        (re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", rule.rule), method.lower())
         for rule in app.url_map.iter_rules()
         for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}
         if not PAGES.fullmatch(rule.rule)
@@ -103,7 +111,7 @@ def test_every_operation_says_what_a_caller_asks(document: dict[str, Any]) -> No
 )
 def test_headers_are_documented(document: dict[str, Any], status: str, header: str) -> None:
     without_versions = {"listVariants", "getVariant", "listGames", "getScore", "getEvents"}
-    without_versions |= {"queryGames"}
+    without_versions |= {"queryGames", "getDeal", "getReplay"}
     without_versions |= {"getHealth", "getReadiness"}
     for path, method, operation in operations(document):
         response = operation["responses"].get(status)

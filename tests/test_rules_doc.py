@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from service.rummy.rules import OPTIONS, PRESETS, Option, Preset, clause, defaults
+from service.rummy.sheet import sheet_of_variant
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
@@ -17,7 +18,7 @@ HOW_MANY = {
     "seven-card": 6,
     "parlett": 6,
     "call-rummy": 7,
-    "table": 7,
+    "table": 8,
 }
 
 
@@ -40,6 +41,17 @@ def test_every_clause_is_there_once_and_in_order():
 def test_every_clause_that_the_code_names_is_on_the_page():
     assert len(clauses_in_code()) > 30
     assert clauses_in_code() - set(written_clauses()) == set()
+
+
+def test_the_rule_sheets_have_the_clauses_of_the_page():
+    shared = [number for number in written_clauses() if number.partition(".")[0] not in PRESETS]
+    for preset in PRESETS:
+        sections = {section.id: section.clauses for section in sheet_of_variant(preset).sections}
+        others = [clause.number for clause in sections.pop("other", ())]
+        listed = [clause.number for clauses in sections.values() for clause in clauses]
+        own = [number for number in written_clauses() if number.startswith(f"{preset}.")]
+        assert sorted(listed) == sorted(shared + own)
+        assert set(others) <= set(written_clauses()) - set(listed)
 
 
 def test_every_clause_that_the_page_refers_to_is_on_it():

@@ -10,10 +10,23 @@ from apispec.ext.marshmallow import MarshmallowPlugin
 from flask import Flask
 
 import service
-from service.api import docs, games, http, operations, problems, schemas, variants
+from service.api import (
+    docs,
+    games,
+    http,
+    language,
+    operations,
+    pages,
+    problems,
+    refusals,
+    schemas,
+    variants,
+)
+from service.replay import DealReplay, MatchReplay
 from service.rummy.cards import Card
 from service.rummy.rules import OPTIONS, Rules
 from service.tables import Tables
+from service.text import Text
 from service.views import GameId
 
 Schema = dict[str, Any]
@@ -51,6 +64,11 @@ counts only if the game is still at that version. With an `Idempotency-Key` of y
 that changes something can be sent again when its answer was lost: it is carried out once, and a
 repeat gets the first answer. With `check=true` a move is only checked.
 
+## Memory
+With `memory=true` on `getGame` and on every move, the game in the answer tells under `memory` what
+everybody saw in this deal and an attentive player remembers: the cards taken into a hand face up,
+and all discards so far with what became of them. The table's option `memory` can forbid it.
+
 ## Waiting
 With `wait` the answer comes when there is something to say, or when so many seconds are up:
 `getGame` with `If-None-Match` when there is another version, `getEvents` when there is an event
@@ -64,9 +82,17 @@ once: its example **alone**.
 
 ## Refusals
 A refusal is `application/problem+json`, changes nothing, and has a stable `code` for programs, a
-`detail` for people and, where the rules stand in the way, their clause as `rule`. Each operation
-lists its codes by status. 503 can be tried again after the seconds in `Retry-After`. Fields of
-bodies and, under `/v1`, query parameters that are not documented are refused, not ignored.
+`detail` for people and, where the rules stand in the way, their clause as `rule`. Its `type` is the
+address of the page that explains the code, with all that its `params` can hold. With a refused move
+`try` lists up to three legal ones near to it, the nearest first, as bodies that are ready to send.
+Each operation lists its codes by status. 503 can be tried again after the seconds in `Retry-After`.
+Fields of bodies and, under `/v1`, query parameters that are not documented are refused, never
+ignored.
+
+## Languages
+What people read is in English, Swedish or Danish, by the request's `Accept-Language`: `sv-FI`
+is answered in Swedish, and what is not spoken here is passed over. `Content-Language` says which
+it is. What programs read (codes, parameters, cards, the names of options) is the same in all.
 """
 
 _NAMED: dict[str, Schema] = {
@@ -137,6 +163,7 @@ def register(app: Flask, tables: Tables) -> None:
             "description": "The token of a seat, from making a table or joining one.",
         },
     )
+    api.spec.components.header("ContentLanguage", language.HEADER)
     for name, schema in _answer_schemas().items():
         api.spec.components.schema(name, schema)
     for request in schemas.PLAYS.values():
@@ -145,11 +172,13 @@ def register(app: Flask, tables: Tables) -> None:
         variants.variants,
         games.games,
         games.play,
+        refusals.refusals,
         operations.operations,
     ):
         api.register_blueprint(blueprint)
     problems.register(app)
-    docs.register(app, contract(app))
+    docs.register(app, contract(app), replay_schema())
+    pages.register(app)
     app.after_request(http.harden)
 
 
@@ -172,6 +201,19 @@ def contract(app: Flask) -> dict[str, Any]:
     return _in_order(document, _DOCUMENT_ORDER)
 
 
+def replay_schema() -> Schema:
+    """The JSON schema of replays by itself, for whoever reads them from a file."""
+    references, definitions = msgspec.json.schema_components(
+        (MatchReplay, DealReplay), ref_template="#/$defs/{name}"
+    )
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A replay of rummy: a match, or one deal",
+        "oneOf": list(references),
+        "$defs": _exact(definitions),
+    }
+
+
 def _in_order(node: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     return dict(sorted(node.items(), key=lambda item: names.index(item[0])))
 
@@ -181,15 +223,23 @@ def _answer_schemas() -> dict[str, Schema]:
     answers = (
         *variants.ANSWERS,
         *games.ANSWERS,
+        *refusals.ANSWERS,
         *operations.ANSWERS,
         problems.Problem,
     )
     _, components = msgspec.json.schema_components(
-        answers, ref_template="#/components/schemas/{name}"
+        answers, schema_hook=_text_schema, ref_template="#/components/schemas/{name}"
     )
     rules = components[Rules.__name__]["properties"]
     rules |= {name: schemas.option_schema(option) for name, option in OPTIONS.items()}
     return components
+
+
+def _text_schema(kind: type[Any]) -> Schema:
+    """The schema of a Text, which is a string in the language of the answer."""
+    if issubclass(kind, Text):
+        return {"type": "string"}
+    raise NotImplementedError(f"{kind} has no schema")
 
 
 def _exact(node: Any) -> Any:

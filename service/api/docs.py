@@ -15,10 +15,11 @@ _SWAGGER_UI = Path(str(files("flask_swagger_ui"))) / "dist"
 _ASSETS = {
     "docs.js": _OWN,
     "favicon-32x32.png": _SWAGGER_UI,
+    "pages.css": _OWN,
     "swagger-ui-bundle.js": _SWAGGER_UI,
     "swagger-ui.css": _SWAGGER_UI,
 }
-"""What the page loads, and where it lies; nothing else is given out."""
+"""What this page and those of `pages` load, and where it lies; nothing else is given out."""
 
 # Swagger UI draws its icons as data: images, and nothing in it needs inline scripts.
 _POLICY = (
@@ -27,9 +28,10 @@ _POLICY = (
 )
 
 
-def register(app: Flask, document: dict[str, Any]) -> None:
-    """Serve the contract at /openapi.json, and Swagger UI for it at /docs."""
+def register(app: Flask, document: dict[str, Any], replays: dict[str, Any]) -> None:
+    """Serve the contract at /openapi.json, Swagger UI for it at /docs, and the replays' schema."""
     contract = json.dumps(document, ensure_ascii=False).encode()
+    schema = json.dumps(replays, ensure_ascii=False).encode()
     pages = Blueprint("docs", __name__)
 
     @pages.get("/")
@@ -38,11 +40,11 @@ def register(app: Flask, document: dict[str, Any]) -> None:
 
     @pages.get("/openapi.json")
     def openapi() -> Response:
-        response = Response(contract, mimetype="application/json")
-        response.headers["Cache-Control"] = "no-cache"
-        response.add_etag()
-        response.make_conditional(request)
-        return response
+        return _document(contract)
+
+    @pages.get("/replay.schema.json")
+    def replay_schema() -> Response:
+        return _document(schema)
 
     @pages.get("/docs")
     def docs() -> Response:
@@ -60,6 +62,14 @@ def register(app: Flask, document: dict[str, Any]) -> None:
         return abort(404) if directory is None else send_file(directory / name)
 
     app.register_blueprint(pages)
+
+
+def _document(content: bytes) -> Response:
+    response = Response(content, mimetype="application/json")
+    response.headers["Cache-Control"] = "no-cache"
+    response.add_etag()
+    response.make_conditional(request)
+    return response
 
 
 def _moved(location: str) -> Response:

@@ -14,6 +14,22 @@ _SECOND = "jokers_and_calls"
 _THIRD = "people_and_computers"
 
 
+_DEAL = """\
+[Rummy "1"]
+[Variant "call-rummy"]
+[Players "3"]
+[Options "hand_size=5 deals=1"]
+[Dealer "2"]
+[Cards "8D 5H 4H 8H 6H 9S 8S TS QC JH JC AC 2D KD 3D 8C 7H 4D 2C 3H 9H AD AH AS 2H 2S
+        3C 3S 4C 4S 5C 5D 5S 6C 6D 6S 7C 7D 7S 9C 9D TC TD TH JD JS QD QH QS KC KH KS"]
+
+1. 0: take 8C, meld 8C 8D 8H, drop 8S; 1 calls 8S on 1
+2. 1: stock 7H, meld 5H 6H 7H, drop KD
+3. 2: stock 4D, lay 4H on 2, drop 4D
+4. 0: stock 2C, drop 2D
+"""
+
+
 def _example(summary: str, value: dict[str, Any]) -> dict[str, Any]:
     return {"summary": summary, "value": value}
 
@@ -56,6 +72,16 @@ CREATE: Examples = {
     "private": _example(
         "A private table, which joining takes the invitation code of; nobody may watch",
         {"variant": "call-rummy", "name": "Anna", "private": True, "spectators": False},
+    ),
+    "what_if": _example(
+        "What if the player in seat 2 had kept the four of hearts? A deal gone on with from there",
+        {
+            "variant": "call-rummy",
+            "name": "Anna",
+            "seats": 3,
+            "computers": ["steady", "sharp"],
+            "practice": {"deal": _DEAL, "moves": 8},
+        },
     ),
     "house_rules": _example(
         "A public table for four with house rules",

@@ -3,7 +3,7 @@
 from flask import Response, request
 
 from service import errors
-from service.api import examples, schemas
+from service.api import examples, pages, schemas, sheets
 from service.api.http import (
     EVENT_STREAM,
     Blueprint,
@@ -13,18 +13,23 @@ from service.api.http import (
     known_tags,
     last_event_id,
     needed_token,
+    plain,
     refuse_unread_query,
     tables,
     terms,
     token,
     wants_stream,
+    wants_text,
 )
 from service.api.stream import streamed
 from service.changes import SHORTEST_CLAIM_KEY
 from service.game import Game
 from service.new_table import NewTable
+from service.replay import DealReplay, MatchReplay, deal_replay, match_replay
 from service.rummy.computer import Level
 from service.rummy.model import Move, Turn
+from service.rummy.sheet import sheet_of
+from service.seating import rules_of
 from service.tables import Outcome, SeatTaken
 from service.views import (
     Changed,
@@ -111,6 +116,20 @@ _REPLAYED = {
         "description": "There if this repeats an earlier request, which was carried out then.",
     }
 }
+_DEAL = {
+    "in": "path",
+    "name": "number",
+    "required": True,
+    "schema": {"type": "integer", "minimum": 1},
+    "description": "Which deal of the match, from 1.",
+}
+_OR_NOTATION = {
+    200: {
+        "content": {
+            "text/plain": {"schema": {"type": "string", "description": "The deal in the notation."}}
+        }
+    }
+}
 _OR_STREAM = {
     200: {
         "content": {
@@ -170,6 +189,7 @@ _OF_GAME = (
     errors.UnreadableRecord,
 )
 _OF_LOOK = (errors.BadToken, errors.NotYourSeat, errors.NoSpectators, *_OF_GAME)
+_OF_REPLAY = (*_OF_LOOK, errors.NotStarted, errors.TableClosed, errors.NoReplay)
 _OF_KEY = (errors.BadIdempotencyKey, errors.IdempotencyKeyReused)
 _OF_CHANGE = (*_OF_GAME, *_OF_KEY, errors.StaleVersion, errors.BadVersion, errors.TooBusy)
 _OF_SEATING = (errors.AlreadyStarted, errors.TableClosed, *_OF_CHANGE)
@@ -181,6 +201,7 @@ _OF_MOVE = (
     errors.TableClosed,
     errors.SeatAway,
     errors.MatchOver,
+    errors.NoMemory,
 )
 _OF_PLAY = (
     *_OF_MOVE,
@@ -221,6 +242,8 @@ _OF_DISCARD = (*_OF_PLAY, errors.UpcardReturned)
     errors.InvalidRequest,
     errors.OptionsRefused,
     errors.BadPractice,
+    errors.BadNotation,
+    errors.BadReplay,
     errors.BadTable,
     errors.BadText,
     *_OF_KEY,
@@ -284,21 +307,22 @@ def query(wanted: dict[str, tuple[str, ...]]) -> Response:
 @games.arguments(schemas.LookQuery(), location="query")
 @games.response(200, "GameView", description="The game.", headers=_ETAG)
 @games.alt_response(304, description="The caller has this version.", headers=_ETAG)
-@games.refuses(*_OF_LOOK)
+@games.refuses(*_OF_LOOK, errors.NoMemory)
 @games.doc(operationId="getGame", security=_ANYBODY)
-def look(wish: dict[str, int], game_id: str) -> Response:
+def look(wish: schemas.LookWish, game_id: str) -> Response:
     """Look at a game
 
     With a seat token: as that seat sees it, with its hand and its legal moves. Without: as
     everybody may see it. The ETag is the version. With `wait`, the answer comes when there is
-    another version than If-None-Match names, or when the time is up.
+    another version than If-None-Match names, or when the time is up. With `memory`, the game has
+    what everybody saw of the deal so far.
     """
     known = known_tags()
-    game, seat = tables().look(game_id, token(), wish["wait"], known)
+    game, seat = tables().look(game_id, token(), wish.wait, known, memory=wish.memory)
     tag = tables().tag(game)  # taken first: a view that is newer than its tag does no harm
     if tag in known:
         return Response(status=304, headers=_caching(tag))
-    return answer(_view(game, seat), headers=_caching(tag))
+    return answer(_view(game, seat, remembers=wish.memory), headers=_caching(tag))
 
 
 @games.route("/<game_id>/join", methods=["POST"], parameters=[_GAME, _IF_MATCH, _CLAIM_KEY])
@@ -464,6 +488,22 @@ def entropy(wanted: dict[str, str], game_id: str) -> Response:
     return _changed(tables().add_entropy(game_id, needed_token(), wanted["entropy"], terms()))
 
 
+@games.route("/<game_id>/rules", methods=["GET"], parameters=[_GAME, pages.IF_NONE_MATCH])
+@games.response(200, "RuleSheet", description="The rule sheet.", headers=pages.HEADERS)
+@games.alt_response(304, description="The caller has this answer.", headers=pages.ETAG)
+@games.refuses(*_OF_LOOK)
+@games.doc(operationId="getGameRules", security=_ANYBODY, responses=sheets.OTHER_FORMS)
+def rules(game_id: str) -> Response:
+    """Read the rules of a table
+
+    Every clause in force by its number, made from the table's options, with its deviations from
+    the variant marked; before the start, for a full table. The `rule` of a refusal is on it. With
+    `Accept: text/markdown` or `text/html` to be read by people. In the caller's language.
+    """
+    game, _ = tables().look(game_id, token())
+    return sheets.shown_to_caller(sheet_of(rules_of(game)), game_id)
+
+
 @games.route("/<game_id>/score", methods=["GET"], parameters=[_GAME])
 @games.arguments(schemas.ScoreQuery(), location="query")
 @games.response(200, "Score", description="The score.")
@@ -478,6 +518,36 @@ def score(wish: schemas.PageWish, game_id: str) -> Response:
     game, _ = tables().look(game_id, token())
     results = tables().results(game_id, wish.after or 0, wish.limit + 1)
     return answer(score_view(game, results, wish.limit))
+
+
+@games.route("/<game_id>/deals/<int:number>", methods=["GET"], parameters=[_GAME, _DEAL])
+@games.response(200, "DealReplay", description="The deal.")
+@games.refuses(*_OF_REPLAY, errors.NoSuchDeal, errors.DealNotOver)
+@games.doc(operationId="getDeal", security=_ANYBODY, responses=_OR_NOTATION)
+def deal(game_id: str, number: int) -> Response:
+    """Replay a deal
+
+    When it has ended: its cards, every move with its time, how things stood after each with all
+    hands open, the count, and the proof that its chance was fair. With `Accept: text/plain`: the
+    deal in the notation, a line for each turn.
+    """
+    game, logged = tables().log_of_deal(game_id, token(), number)
+    replayed = deal_replay(game, rules_of(game), number, logged)
+    return plain(replayed.notation) if wants_text() else answer(replayed)
+
+
+@games.route("/<game_id>/replay", methods=["GET"], parameters=[_GAME])
+@games.response(200, "MatchReplay", description="The match.")
+@games.refuses(*_OF_REPLAY)
+@games.doc(operationId="getReplay", security=_ANYBODY)
+def replay(game_id: str) -> Response:
+    """Replay the match
+
+    All deals that have ended, in one document: what `rummy replay` tells and `rummy verify` checks.
+    Its schema stands by itself at `/replay.schema.json`.
+    """
+    game, logs = tables().logs_of_deals(game_id, token())
+    return answer(match_replay(game, rules_of(game), logs))
 
 
 @games.route("/<game_id>/events", methods=["GET"], parameters=[_GAME, _LAST_EVENT_ID])
@@ -644,20 +714,23 @@ def turn(move: Turn, wish: schemas.MoveWish, game_id: str) -> Response:
 
 
 def _played(game_id: str, move: Move | Turn, wish: schemas.MoveWish) -> Response:
+    given, memory = needed_token(), wish.memory
     if wish.check:
-        return _checked(*tables().check(game_id, needed_token(), move, terms()))
-    return _changed(tables().play(game_id, needed_token(), move, terms(), wish.wait))
+        checked = tables().check(game_id, given, move, terms(), memory=memory)
+        return _checked(*checked, remembers=memory)
+    outcome = tables().play(game_id, given, move, terms(), wish.wait, memory=memory)
+    return _changed(outcome, remembers=memory)
 
 
-def _checked(game: Game, then: Game | None, seat: int) -> Response:
-    body = Checked(True, game.version, _view(then, seat) if then else None)
+def _checked(game: Game, then: Game | None, seat: int, *, remembers: bool) -> Response:
+    body = Checked(True, game.version, _view(then, seat, remembers=remembers) if then else None)
     return answer(body, headers={"ETag": etag(tables().tag(game))})
 
 
-def _changed(outcome: Outcome) -> Response:
+def _changed(outcome: Outcome, *, remembers: bool = False) -> Response:
     headers = _after(outcome)
-    body = Changed(outcome.version, _view(outcome.game, outcome.seat), _entries(outcome))
-    return answer(body, headers=headers)
+    view = _view(outcome.game, outcome.seat, remembers=remembers)
+    return answer(Changed(outcome.version, view, _entries(outcome)), headers=headers)
 
 
 def _seated(outcome: SeatTaken) -> Response:
@@ -699,8 +772,9 @@ def _own_game() -> Response:
     return answer(GameList((_view(*found),) if found else ()))
 
 
-def _view(game: Game, seat: int | None) -> GameView:
-    return game_view(game, seat, tables().clock(), tables().expires_at(game))
+def _view(game: Game, seat: int | None, *, remembers: bool = False) -> GameView:
+    now, expires_at = tables().clock(), tables().expires_at(game)
+    return game_view(game, seat, now, expires_at, remembers=remembers)
 
 
 def _caching(tag: str) -> dict[str, str]:
@@ -722,5 +796,7 @@ ANSWERS = (
     EventList,
     MoveList,
     Score,
+    DealReplay,
+    MatchReplay,
 )
 """The structures that these endpoints answer with, for the contract."""

@@ -29,6 +29,7 @@ from service.errors import (
     RummyError,
 )
 from service.tables import Tables
+from service.text import Text, listed
 
 _encode = msgspec.json.Encoder().encode
 _VERSION = re.compile(r'(?:W/)?"([0-9]{1,15})\+?"')
@@ -36,6 +37,8 @@ _TAG = re.compile(r'(?:W/)?"([0-9]{1,15}\+?)"')
 _EVENT_ID = re.compile("[0-9]{1,15}")
 _KEY = re.compile("[!-~](?:[ -~]{0,253}[!-~])?")
 _BODY = "_schema"
+_BYTE = re.compile(r"\(byte ([0-9]+)\)")
+_HOW_TO_SEND_IT = Text("Send the token of your seat as `Authorization: Bearer <token>`.")
 EVENT_STREAM = "text/event-stream"
 
 
@@ -61,18 +64,22 @@ class Parser(FlaskParser):
             return {}
         if req.mimetype != "application/json":
             raise UnsupportedMediaType(
-                f"The body comes {f'as {req.mimetype}' if req.mimetype else 'without a type'}; "
-                "send Content-Type: application/json."
+                Text("The body comes as {type}; send Content-Type: application/json.").format(
+                    type=req.mimetype
+                )
+                if req.mimetype
+                else Text("The body comes without a type; send Content-Type: application/json.")
             )
         try:
             return _decode(body)
         except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-            raise BadRequest(f"The body is not JSON: {error}.") from error
+            raise BadRequest(_why_no_json(error)) from error
 
     def load_querystring(self, req: Request, schema: Schema) -> Any:
         twice = [name for name, values in req.args.lists() if len(values) > 1]
         if twice:
-            raise InvalidRequest(tuple(FieldProblem(name, "Is there twice.") for name in twice))
+            reason = Text("Is there twice.")
+            raise InvalidRequest(tuple(FieldProblem(name, reason) for name in twice))
         return super().load_querystring(req, schema) if req.args else missing
 
     def handle_error(
@@ -121,7 +128,8 @@ def refuse_unread_query() -> None:
     """Refuse a query where none is read: a wish must not go unheard. For before_request."""
     view = current_app.view_functions[request.endpoint or ""]
     if request.args and not getattr(view, "reads_query", False):
-        raise InvalidRequest(tuple(FieldProblem(name, "Unknown field.") for name in request.args))
+        reason = Text("Unknown field.")
+        raise InvalidRequest(tuple(FieldProblem(name, reason) for name in request.args))
 
 
 def harden(response: Response) -> Response:
@@ -148,6 +156,11 @@ def answer(
     return response
 
 
+def plain(text: str) -> Response:
+    """The text as it is."""
+    return Response(text, headers={"Cache-Control": "no-store"}, mimetype="text/plain")
+
+
 def token() -> str | None:
     """The seat token that came with the request. Raises BadToken if it is not sent as one."""
     header = request.headers.get("Authorization")
@@ -155,7 +168,7 @@ def token() -> str | None:
         return None
     scheme, _, credentials = header.partition(" ")
     if scheme.lower() != "bearer" or not credentials.strip():
-        raise BadToken("Send the token of your seat as `Authorization: Bearer <token>`.")
+        raise BadToken(_HOW_TO_SEND_IT)
     return credentials.strip()
 
 
@@ -163,7 +176,7 @@ def needed_token() -> str:
     """The seat token of a request that has to have one. Raises NoToken, and as `token` does."""
     given = token()
     if given is None:
-        raise NoToken("Send the token of your seat as `Authorization: Bearer <token>`.")
+        raise NoToken(_HOW_TO_SEND_IT)
     return given
 
 
@@ -183,13 +196,19 @@ def wants_stream() -> bool:
     return request.accept_mimetypes.best_match(offered) == EVENT_STREAM
 
 
+def wants_text() -> bool:
+    """Whether the caller takes plain text rather than JSON."""
+    offered = ["application/json", "text/plain"]
+    return request.accept_mimetypes.best_match(offered) == "text/plain"
+
+
 def last_event_id() -> int | None:
     """The event that Last-Event-ID resumes a stream after. Raises InvalidRequest."""
     header = request.headers.get("Last-Event-ID", "").strip()
     if not header:
         return None
     if not _EVENT_ID.fullmatch(header):
-        raise InvalidRequest((FieldProblem("Last-Event-ID", "Is the `id` of an event."),))
+        raise InvalidRequest((FieldProblem("Last-Event-ID", Text("Is the `id` of an event.")),))
     return int(header)
 
 
@@ -213,7 +232,7 @@ def _idempotency_key() -> str | None:
         return None
     if not _KEY.fullmatch(header.strip()):
         raise BadIdempotencyKey(
-            "An Idempotency-Key has 1 to 255 printable ASCII characters, such as a UUID."
+            Text("An Idempotency-Key has 1 to 255 printable ASCII characters, such as a UUID.")
         )
     return header.strip()
 
@@ -226,7 +245,7 @@ def _pinned_version() -> int | None:
     match = _VERSION.fullmatch(header.strip())
     if match is None:
         raise BadVersion(
-            'If-Match takes one version in quotes, such as "12", as the ETag gives it.'
+            Text('If-Match takes one version in quotes, such as "12", as the ETag gives it.')
         )
     return int(match[1])
 
@@ -243,9 +262,9 @@ def _body(req: Request) -> bytes:
     except HTTPException:
         raise
     except Exception as error:  # the server's own, of bytes that are not quite HTTP
-        raise BadRequest("The body does not come as HTTP sends bodies.") from error
+        raise BadRequest(Text("The body does not come as HTTP sends bodies.")) from error
     if req.content_length is not None and len(body) < req.content_length:
-        raise BadRequest("The body ends before the length that was announced.")
+        raise BadRequest(Text("The body ends before the length that was announced."))
     # A body sent in chunks has no length beforehand, and werkzeug stops reading at the limit.
     limit = req.max_content_length
     if req.content_length is None and limit is not None and len(body) >= limit:
@@ -261,5 +280,18 @@ def _flat(path: str, found: Any) -> list[FieldProblem]:
             for name, inner in found.items()
             for problem in _flat(f"{path}.{name}".strip(".") if name != _BODY else path, inner)
         ]
-    reasons = " ".join(map(str, found)) if isinstance(found, list) else str(found)
-    return [FieldProblem(path or "body", reasons)]
+    return [FieldProblem(path or "body", listed(found, " "))]
+
+
+def _why_no_json(error: Exception) -> Text:
+    if isinstance(error, RecursionError):
+        return Text("The body is not JSON that can be read: it is nested too deeply.")
+    if isinstance(error, msgspec.ValidationError):
+        return Text("The body is not JSON that can be read: a number is too large.")
+    if place := _BYTE.search(str(error)):
+        return Text("The body is not JSON: the trouble begins at byte {byte}.").format(
+            byte=place[1]
+        )
+    if isinstance(error, UnicodeError) or "UTF-8" in str(error):
+        return Text("The body is not JSON: it is not in UTF-8.")
+    return Text("The body is not JSON: it ends too early.")

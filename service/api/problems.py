@@ -1,15 +1,22 @@
 """Errors as answers: every refusal is RFC 9457 problem+json; the statuses stand in one table."""
 
 import logging
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import Annotated, Any, cast
+from urllib.parse import quote
 
 import msgspec
 from flask import Flask, Response, request
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
+from msgspec.structs import replace
 from werkzeug.exceptions import HTTPException
 
 from service import errors
+from service.api import language
+from service.catalogue import CATALOGUE
 from service.errors import FieldProblem, OptionProblem, Param, RummyError
+from service.rummy.model import Move
+from service.text import Text, said
 
 MIMETYPE = "application/problem+json"
 
@@ -25,19 +32,19 @@ STATUS: dict[type[RummyError], int] = {
 """The HTTP status of each branch of the tree of errors."""
 
 _OF_HTTP = {
-    400: ("bad_request", "The request cannot be read"),
-    404: ("no_such_route", "There is nothing at this address"),
-    405: ("method_not_allowed", "This address does not answer that method"),
-    413: ("body_too_large", "The body is too large"),
-    415: ("unsupported_media_type", "The body must be application/json"),
-    500: ("internal_error", "The service failed"),
+    400: "bad_request",
+    404: "no_such_route",
+    405: "method_not_allowed",
+    413: "body_too_large",
+    415: "unsupported_media_type",
+    500: "internal_error",
 }
-"""Code and title of what the framework itself refuses, by status."""
+"""The code of what the framework itself refuses, by status; the catalogue has the titles."""
 
 _OWN_WORDS = {
-    404: "Nothing is served here; /docs shows what there is, under /v1.",
-    405: "The header Allow names the methods of this address.",
-    413: "No request of this service needs a body so large.",
+    404: Text("Nothing is served here; /docs shows what there is, under /v1."),
+    405: Text("The header Allow names the methods of this address."),
+    413: Text("No request of this service needs a body so large."),
 }
 """What to say instead of the framework's own sentences, by status."""
 
@@ -57,7 +64,10 @@ _HEADERS = {
         }
     },
 }
-"""The headers that come with a refusal, for the contract."""
+"""The headers that come with a refusal of that status, for the contract."""
+
+_LANGUAGE = {"Content-Language": {"$ref": "#/components/headers/ContentLanguage"}}
+"""The header of every refusal."""
 
 _log = logging.getLogger(__name__)
 
@@ -68,11 +78,14 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     type: Annotated[
         str,
         Meta(
-            description="A URN that ends in the code.",
-            extra_json_schema={"pattern": "^urn:rummy:problem:[a-z0-9_]+$"},
+            description="Where the code is explained.",
+            extra_json_schema={
+                "format": "uri-reference",
+                "pattern": "/errors/[a-z0-9_]+$|^about:blank$",
+            },
         ),
     ]
-    title: Annotated[str, Meta(description="What the code means.")]
+    title: Annotated[str, Meta(description="What the code means, in a language of the caller's.")]
     status: Annotated[
         int,
         Meta(
@@ -80,7 +93,9 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
             extra_json_schema={"minimum": 400, "maximum": 599},
         ),
     ]
-    detail: Annotated[str, Meta(description="What is wrong with this very request.")]
+    detail: Annotated[
+        str, Meta(description="What is wrong with this very request, in that language.")
+    ]
     instance: Annotated[str, Meta(description="The path of the request.")]
     code: Annotated[
         str,
@@ -93,6 +108,13 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     params: Annotated[
         dict[str, Param], Meta(description="The values that `detail` speaks of.")
     ] = {}
+    instead: Annotated[
+        tuple[Move, ...],
+        Meta(
+            description="With a refused move: up to three legal moves near to it, the nearest "
+            "first, as bodies for POST /v1/games/{game_id}/{move}. None where there is none."
+        ),
+    ] = field(name="try", default=())
     fields: Annotated[
         tuple[FieldProblem, ...], Meta(description="With `invalid_request`: every field at fault.")
     ] = ()
@@ -104,6 +126,14 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
 def status_of(kind: type[RummyError]) -> int:
     """The HTTP status of a leaf, by its branch."""
     return next(STATUS[branch] for branch in kind.__mro__ if branch in STATUS)
+
+
+def status_of_code(code: str) -> int:
+    """The HTTP status of a code of the catalogue."""
+    kind = CATALOGUE[code].kind
+    if kind is not None:
+        return status_of(kind)
+    return next(status for status, known in _OF_HTTP.items() if known == code)
 
 
 def register(app: Flask) -> None:
@@ -123,20 +153,24 @@ def documented(*kinds: type[RummyError]) -> dict[str, Any]:
 
 def documented_http(*statuses: int) -> dict[str, Any]:
     """The responses of an operation that the framework itself can refuse, for its document."""
-    return {str(status): _response(status, dict([_OF_HTTP[status]])) for status in statuses}
+    codes = {status: _OF_HTTP[status] for status in statuses}
+    return {
+        str(status): _response(status, {code: CATALOGUE[code].title})
+        for status, code in codes.items()
+    }
 
 
 def _refusal(error: RummyError) -> Response:
-    status = status_of(type(error))
     problem = Problem(
-        type=_urn(error.code),
-        title=str(error.title),
-        status=status,
-        detail=str(error.detail),
+        type=_page(error.code),
+        title=error.title,
+        status=status_of(type(error)),
+        detail=error.detail,
         instance=request.path,
         code=error.code,
         rule=error.rule,
         params=dict(error.params),
+        instead=cast(tuple[Move, ...], error.instead) if isinstance(error, errors.Refused) else (),
         fields=error.fields if isinstance(error, errors.InvalidRequest) else (),
         options=error.problems if isinstance(error, errors.OptionsRefused) else (),
     )
@@ -150,18 +184,21 @@ def _refusal(error: RummyError) -> Response:
 
 def _http_error(error: HTTPException) -> Response:
     status = error.code or 500
-    code, title = _OF_HTTP.get(status, (f"http_{status}", error.name))
+    code = _OF_HTTP.get(status)
+    title = CATALOGUE[code].title if code else Text("The request was refused")
+    # The framework's own sentences are in English only, so they are left out.
+    own = error.description
     headers = {
         name: value for name, value in error.get_headers() if name in {"Allow", "Retry-After"}
     }
     return _answer(
         Problem(
-            type=_urn(code),
+            type=_page(code) if code else "about:blank",  # which says: no more than the status
             title=title,
             status=status,
-            detail=_OWN_WORDS.get(status) or error.description or title,
+            detail=own if isinstance(own, Text) else _OWN_WORDS.get(status, title),
             instance=request.path,
-            code=code,
+            code=code or f"http_{status}",
         ),
         headers,
     )
@@ -170,13 +207,13 @@ def _http_error(error: HTTPException) -> Response:
 def _failure(error: Exception) -> Response:
     """Something that nobody foresaw: the log gets all of it, the client nothing but the fact."""
     _log.exception("%s %r failed", request.method, request.path)
-    code, title = _OF_HTTP[500]
+    code = _OF_HTTP[500]
     return _answer(
         Problem(
-            type=_urn(code),
-            title=title,
+            type=_page(code),
+            title=CATALOGUE[code].title,
             status=500,
-            detail="The service failed at this request; it has been logged.",
+            detail=Text("The service failed at this request; it has been logged."),
             instance=request.path,
             code=code,
         ),
@@ -185,20 +222,39 @@ def _failure(error: Exception) -> Response:
 
 
 def _answer(problem: Problem, headers: dict[str, str]) -> Response:
-    response = Response(msgspec.json.encode(problem), problem.status, headers, mimetype=MIMETYPE)
+    """The problem as an answer in the caller's language."""
+    spoken = language.of_request()
+    body = msgspec.json.encode(_said(problem, language.translator(spoken)))
+    response = Response(body, problem.status, headers, mimetype=MIMETYPE)
     response.headers["Cache-Control"] = "no-store"
-    return response
+    return language.marked(response, spoken)
 
 
-def _urn(code: str) -> str:
-    return f"urn:rummy:problem:{code}"
+def _said(problem: Problem, translate: Callable[[str], str]) -> Problem:
+    """The problem with each of its sentences in another language."""
+    return replace(
+        problem,
+        title=said(problem.title, translate),
+        detail=said(problem.detail, translate),
+        fields=tuple(
+            replace(wrong, reason=said(wrong.reason, translate)) for wrong in problem.fields
+        ),
+        options=tuple(
+            replace(option, reason=said(option.reason, translate)) for option in problem.options
+        ),
+    )
+
+
+def _page(code: str) -> str:
+    """The page of the catalogue about the code; behind a proxy the service may have a prefix."""
+    return f"{quote(request.script_root)}/errors/{code}"
 
 
 def _response(status: int, titles: dict[str, str]) -> dict[str, Any]:
     """The response of a status; `x-codes` are its codes once more, for programs."""
-    response = {
+    return {
         "description": "\n".join(f"* `{code}`: {title}" for code, title in titles.items()),
+        "headers": _LANGUAGE | _HEADERS.get(status, {}),
         "content": {MIMETYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
         "x-codes": list(titles),
     }
-    return response | ({"headers": _HEADERS[status]} if status in _HEADERS else {})

@@ -4,6 +4,7 @@ Responses are documented by the structures of `service.views` themselves.
 """
 
 import re
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -16,12 +17,14 @@ from marshmallow import (
     validate,
     validates_schema,
 )
+from marshmallow.types import ErrorMessages
 
 from service.errors import BadCard
 from service.new_table import MOST_NAME_CHARACTERS, NewTable, PracticeWish
 from service.rummy.cards import Card, parse_card
 from service.rummy.computer import LEVELS
 from service.rummy.model import Call, Discard, Draw, LayMeld, LayOff, Move, Play, Swap, Turn
+from service.rummy.notation import MOST_CHARACTERS
 from service.rummy.rules import OPTIONS, PRESETS, Option
 from service.text import Text
 
@@ -31,11 +34,6 @@ MOST_CARDS = 30
 _DIGITS = re.compile("[0-9]{1,16}")
 _MOST_CARDS_IN_PACK = 112
 _MOST_TEXT = 200
-_NAME_LENGTH = validate.Length(
-    1, _MOST_TEXT, error=f"Must have 1 to {MOST_NAME_CHARACTERS} characters."
-)
-"""Of the text as it is sent; once composed it is held against the stricter limit."""
-
 _MOST_MELD = 1000
 _MOST_TOKENS = 50
 _MOST_WAIT_SECONDS = 60
@@ -43,7 +41,57 @@ _FEWEST_SEATS = min(preset.players[0] for preset in PRESETS.values())
 _MOST_SEATS = max(preset.players[1] for preset in PRESETS.values())
 
 
-class CardField(fields.String):
+def _characters(least: int, most: int, said: int | None = None) -> validate.Length:
+    """So many characters, or as it is `said` at most."""
+    error = Text("Must have {least} to {most} characters.").format(least=least, most=said or most)
+    return validate.Length(least, most, error=error)
+
+
+def _items(least: int, most: int) -> validate.Length:
+    error = Text("Must have {least} to {most} items.").format(least=least, most=most)
+    return validate.Length(least, most, error=error)
+
+
+def _range(low: int, high: int) -> validate.Range:
+    error = Text("Must be from {low} to {high}.").format(low=low, high=high)
+    return validate.Range(low, high, error=error)
+
+
+def _one_of(choices: Sequence[str]) -> validate.OneOf:
+    return validate.OneOf(choices, error=_ONE_OF.format(choices=", ".join(choices)))
+
+
+_ONE_OF = Text("Must be one of: {choices}.")
+_NAME_LENGTH = _characters(1, _MOST_TEXT, said=MOST_NAME_CHARACTERS)
+"""Of the text as it is sent; once composed it is held against the stricter limit."""
+
+
+# marshmallow's own sentences know no language, so each is given anew.
+_OF_FIELDS: ErrorMessages = {
+    "required": Text("Missing data for required field."),
+    "null": Text("Field may not be null."),
+}
+_OF_STRINGS: ErrorMessages = {"invalid": Text("Not a valid string.")}
+_OF_LISTS: ErrorMessages = {"invalid": Text("Not a valid list.")}
+_OF_OBJECTS: dict[str, str] = {
+    "unknown": Text("Unknown field."),
+    "type": Text("Must be an object."),
+}
+
+
+class _Told(fields.Field[Any]):
+    """What is told of a field of any kind that is missing or null."""
+
+    default_error_messages = _OF_FIELDS
+
+
+class StringField(_Told, fields.String):
+    """A text."""
+
+    default_error_messages = _OF_STRINGS
+
+
+class CardField(StringField):
     """A card, as rank and suit."""
 
     looks: ClassVar[dict[str, Any]] = msgspec.json.schema(Card)
@@ -73,70 +121,73 @@ class NaturalCardField(CardField):
     def _deserialize(self, value: object, *args: Any, **kwargs: Any) -> Card:
         card = super()._deserialize(value, *args, **kwargs)
         if card == "JK":
-            raise ValidationError("Name a natural card, not a joker.")
+            raise ValidationError(Text("Name a natural card, not a joker."))
         return card
 
 
-class TupleOf(fields.List[Any]):
+class TupleOf(_Told, fields.List[Any]):
     """A list that arrives as a tuple."""
+
+    default_error_messages = _OF_LISTS
 
     def _deserialize(self, value: object, *args: Any, **kwargs: Any) -> Any:
         return tuple(super()._deserialize(value, *args, **kwargs))
 
 
-class Flag(fields.Boolean):
+class Flag(_Told, fields.Boolean):
     """true or false, and nothing that only looks like it."""
 
     def _deserialize(self, value: object, *args: Any, **kwargs: Any) -> bool:
         if not isinstance(value, bool):
-            raise ValidationError("Must be true or false.")
+            raise ValidationError(Text("Must be true or false."))
         return value
 
 
-class Number(fields.Integer):
+class Number(_Told, fields.Integer):
     """A whole number, and nothing that only looks like it."""
 
     def __init__(self, low: int, high: int, **kwargs: Any) -> None:
-        super().__init__(strict=True, validate=validate.Range(low, high), **kwargs)
+        super().__init__(strict=True, validate=_range(low, high), **kwargs)
 
     def _deserialize(self, value: object, *args: Any, **kwargs: Any) -> int:
         if not isinstance(value, int) or isinstance(value, bool):
-            raise ValidationError("Must be a whole number.")
+            raise ValidationError(Text("Must be a whole number."))
         return value
 
 
-class QueryNumber(fields.Integer):
+class QueryNumber(_Told, fields.Integer):
     """A whole number in a query string, in plain digits."""
 
     def __init__(self, low: int, high: int, **kwargs: Any) -> None:
-        super().__init__(validate=validate.Range(low, high), **kwargs)
+        super().__init__(validate=_range(low, high), **kwargs)
 
     def _deserialize(self, value: object, *args: Any, **kwargs: Any) -> int:
         if not isinstance(value, str) or not _DIGITS.fullmatch(value):
-            raise ValidationError("Must be a whole number in plain digits.")
+            raise ValidationError(Text("Must be a whole number in plain digits."))
         return int(value)
 
 
-class QueryFlag(fields.Boolean):
+class QueryFlag(_Told, fields.Boolean):
     """A switch in a query string: its name alone, `true` or `false`."""
 
     def _deserialize(self, value: object, *args: Any, **kwargs: Any) -> bool:
         if value not in ("", "true", "false"):
-            raise ValidationError(f"Write `{self.name}=true`, or leave it out.")
+            raise ValidationError(
+                Text("Write `{field}=true`, or leave it out.").format(field=self.name)
+            )
         return value != "false"
 
 
-class Options(fields.Field[dict[str, Any]]):
+class Options(_Told):
     """House-rule options by name; the rules say whether they can be played."""
 
     def _deserialize(self, value: object, *args: Any, **kwargs: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise ValidationError("Must be an object: option names and their values.")
+            raise ValidationError(Text("Must be an object: option names and their values."))
         wrong = [name for name, choice in value.items() if isinstance(choice, dict | list | float)]
         if wrong:
-            raise ValidationError(
-                {name: ["Must be true or false, a whole number, a text or null."] for name in wrong}
-            )
+            reason = Text("Must be true or false, a whole number, a text or null.")
+            raise ValidationError({name: [reason] for name in wrong})
         return value
 
 
@@ -169,30 +220,39 @@ def option_schema(option: Option) -> dict[str, Any]:
     return schema | {"description": option.summary + null}
 
 
+class NestedField(_Told, fields.Nested):
+    """An object inside the body."""
+
+
 class RequestSchema(Schema):
     """What every request shares: an unknown field is refused."""
+
+    error_messages = _OF_OBJECTS
 
     class Meta:
         unknown = RAISE
 
 
-def _level() -> fields.String:
-    return fields.String(
-        validate=validate.OneOf(LEVELS),
+def _level() -> StringField:
+    return StringField(
+        validate=_one_of(LEVELS),
         metadata={"description": "How well a computer player plays.", "examples": ["steady"]},
     )
 
 
 class PracticeRequest(RequestSchema):
-    """Cards known beforehand: a seed, or the order of the first deal, or both."""
+    """Cards known beforehand: a seed, or the order of the first deal, or both.
 
-    seed = fields.String(
-        validate=validate.Length(1, _MOST_TEXT),
+    Or a deal to go on with, and a seed for what comes later.
+    """
+
+    seed = StringField(
+        validate=_characters(1, _MOST_TEXT),
         metadata={"description": "All chance of the match comes from it.", "examples": ["demo"]},
     )
     order = TupleOf(
         CardField(),
-        validate=validate.Length(1, _MOST_CARDS_IN_PACK),
+        validate=_items(1, _MOST_CARDS_IN_PACK),
         metadata={
             "description": (
                 "The whole pack for the first deal: dealt a card at a time from the dealer's left, "
@@ -205,6 +265,29 @@ class PracticeRequest(RequestSchema):
         _MOST_SEATS - 1,
         metadata={"description": "The seat that deals first; left out, it is drawn by lot."},
     )
+    deal = fields.String(
+        validate=validate.Length(1, MOST_CHARACTERS),
+        metadata={
+            "description": (
+                "A deal in the text notation (docs/notation.md) that the match begins with, and "
+                "goes on from some point of it. `variant` and `seats` must be those of the deal, "
+                "and so must each of the `options` that is named, but for how the match ends and "
+                "what is about the table only; what is not named is as in the deal. `order` and "
+                "`dealer` cannot be given with it."
+            )
+        },
+    )
+    moves = Number(
+        0,
+        MOST_CHARACTERS,
+        metadata={
+            "description": (
+                "After so many moves of `deal` the players of this table go on: each take, stock, "
+                "meld, lay, swap, drop and call is one. Left out: after all of them. The deal must "
+                "not be over by then."
+            )
+        },
+    )
 
     @post_load
     def make(self, data: dict[str, Any], **_: Any) -> PracticeWish:
@@ -214,12 +297,12 @@ class PracticeRequest(RequestSchema):
 class NewTableRequest(RequestSchema):
     """A table to make."""
 
-    variant = fields.String(
+    variant = StringField(
         required=True,
-        validate=validate.OneOf(tuple(PRESETS)),
+        validate=_one_of(tuple(PRESETS)),
         metadata={"description": "The rule text to play by.", "examples": ["straight"]},
     )
-    name = fields.String(
+    name = StringField(
         required=True,
         validate=_NAME_LENGTH,
         metadata={
@@ -251,7 +334,7 @@ class NewTableRequest(RequestSchema):
     computers = TupleOf(
         _level(),
         load_default=(),
-        validate=validate.Length(0, _MOST_SEATS - 1),
+        validate=_items(0, _MOST_SEATS - 1),
         metadata={
             "description": "Computer players for the next seats, by level, so that fewer people "
             "are needed. With all other seats given to them the match starts at once.",
@@ -261,7 +344,7 @@ class NewTableRequest(RequestSchema):
         load_default=True,
         metadata={"description": "Whether the match starts when the last seat is taken."},
     )
-    practice = fields.Nested(
+    practice = NestedField(
         PracticeRequest,
         allow_none=True,
         load_default=None,
@@ -291,7 +374,7 @@ def _entropy(**presence: Any) -> fields.String:
 class JoinRequest(RequestSchema):
     """Who takes a seat."""
 
-    name = fields.String(
+    name = StringField(
         required=True,
         validate=_NAME_LENGTH,
         metadata={
@@ -299,10 +382,10 @@ class JoinRequest(RequestSchema):
             "examples": ["Bo"],
         },
     )
-    invitation = fields.String(
+    invitation = StringField(
         allow_none=True,
         load_default=None,
-        validate=validate.Length(1, _MOST_TEXT),
+        validate=_characters(1, _MOST_TEXT),
         metadata={
             "description": "The code of a private table; small or large letters, with or without "
             "the dash."
@@ -333,7 +416,7 @@ class ComputersRequest(RequestSchema):
     levels = TupleOf(
         _level(),
         required=True,
-        validate=validate.Length(1, _MOST_SEATS - 1),
+        validate=_items(1, _MOST_SEATS - 1),
         metadata={"description": "One for each, by level."},
     )
 
@@ -351,7 +434,7 @@ class RemoveRequest(RequestSchema):
     seat = Number(
         0, _MOST_SEATS - 1, required=True, metadata={"description": "The seat to be freed."}
     )
-    name = fields.String(
+    name = StringField(
         allow_none=True,
         load_default=None,
         validate=_NAME_LENGTH,
@@ -369,17 +452,17 @@ class GamesOfRequest(RequestSchema):
     """The seats whose games are asked for."""
 
     tokens = TupleOf(
-        fields.String(),
+        StringField(),
         required=True,
-        validate=validate.Length(1, _MOST_TOKENS),
+        validate=_items(1, _MOST_TOKENS),
         metadata={"description": "Seat tokens, of any games."},
     )
 
 
-def _move(name: str, *, required: bool = False) -> fields.String:
-    return fields.String(
+def _move(name: str, *, required: bool = False) -> StringField:
+    return StringField(
         required=required,
-        validate=validate.OneOf((name,)),
+        validate=_one_of((name,)),
         metadata={
             "description": (
                 "Tells the plays of a turn apart."
@@ -393,7 +476,7 @@ def _move(name: str, *, required: bool = False) -> fields.String:
 def _jokers() -> TupleOf:
     return TupleOf(
         NaturalCardField(),
-        validate=validate.Length(0, MOST_CARDS),
+        validate=_items(0, MOST_CARDS),
         load_default=(),
         metadata={
             "description": (
@@ -405,7 +488,7 @@ def _jokers() -> TupleOf:
 
 
 def _cards() -> TupleOf:
-    return TupleOf(CardField(), required=True, validate=validate.Length(1, MOST_CARDS))
+    return TupleOf(CardField(), required=True, validate=_items(1, MOST_CARDS))
 
 
 def _meld() -> Number:
@@ -430,10 +513,10 @@ class DrawRequest(RequestSchema):
     """Where to draw from."""
 
     move = _move("draw")
-    source = fields.String(
+    source = StringField(
         required=True,
         data_key="from",
-        validate=validate.OneOf(("stock", "discard")),
+        validate=_one_of(("stock", "discard")),
         metadata={"description": "The top of the stock, or the upcard."},
     )
     card = _expected()
@@ -529,16 +612,16 @@ PLAYS: dict[str, RequestSchema] = {
 }
 
 
-class PlayField(fields.Field[Play]):
+class PlayField(_Told):
     """A meld, a layoff or a swap, told apart by its `move`."""
 
     def _deserialize(self, value: object, *args: Any, **kwargs: Any) -> Play:
         if not isinstance(value, dict):
-            raise ValidationError("Must be an object.")
+            raise ValidationError(Text("Must be an object."))
         kind = value.get("move")
         schema = PLAYS.get(kind) if isinstance(kind, str) else None
         if schema is None:
-            raise ValidationError({"move": [f"Must be one of {', '.join(PLAYS)}."]})
+            raise ValidationError({"move": [_ONE_OF.format(choices=", ".join(PLAYS))]})
         play: Play = schema.load(value)
         return play
 
@@ -549,7 +632,7 @@ class TurnRequest(RequestSchema):
     plays = TupleOf(
         PlayField(),
         load_default=(),
-        validate=validate.Length(0, MOST_CARDS),
+        validate=_items(0, MOST_CARDS),
         metadata={"description": "Melds, layoffs and swaps, in order."},
     )
     discard = CardField(
@@ -564,10 +647,18 @@ class TurnRequest(RequestSchema):
 
 
 class MoveWish(msgspec.Struct, frozen=True):
-    """How a move is asked for: whether it is only checked, and how long to wait after it."""
+    """How a move is asked for: only checked, with what was seen, how long to wait after it."""
 
     check: bool
+    memory: bool
     wait: int = 0
+
+
+class LookWish(msgspec.Struct, frozen=True):
+    """How somebody looks at a game: how long to wait first, and whether with what was seen."""
+
+    wait: int
+    memory: bool
 
 
 class ListWish(msgspec.Struct, frozen=True):
@@ -597,6 +688,16 @@ def _wait(what: str) -> QueryNumber:
     )
 
 
+def _memory() -> QueryFlag:
+    return QueryFlag(
+        load_default=False,
+        metadata={
+            "description": "Fill in `memory`: the cards that everybody saw go into a hand, and "
+            "the discards so far. A table can forbid it."
+        },
+    )
+
+
 class MoveQuery(RequestSchema):
     """How a move is asked for."""
 
@@ -607,6 +708,7 @@ class MoveQuery(RequestSchema):
             "answer with the game as it would be. Nothing changes."
         },
     )
+    memory = _memory()
 
     @post_load
     def make(self, data: dict[str, Any], **_: Any) -> MoveWish:
@@ -622,26 +724,42 @@ class LastMoveQuery(MoveQuery):
     def refuse_both(self, data: dict[str, Any], **_: Any) -> None:
         if data["check"] and data["wait"]:
             raise ValidationError(
-                "A move that is only checked changes nothing to wait for.", "wait"
+                Text("A move that is only checked changes nothing to wait for."), "wait"
             )
 
 
+class SheetQuery(RequestSchema):
+    """For how many players a variant's rule sheet is."""
+
+    players = QueryNumber(
+        _FEWEST_SEATS,
+        _MOST_SEATS,
+        load_default=None,
+        metadata={"description": "The number of players; without it, all that the variant is for."},
+    )
+
+
 class LookQuery(RequestSchema):
-    """How long to wait for a change."""
+    """How somebody looks at a game."""
 
     wait = _wait("a version that If-None-Match does not name")
+    memory = _memory()
+
+    @post_load
+    def make(self, data: dict[str, Any], **_: Any) -> LookWish:
+        return LookWish(**data)
 
 
 class GamesQuery(RequestSchema):
     """Which page of the open tables."""
 
     limit = QueryNumber(1, 100, load_default=20, metadata={"description": "Tables on a page."})
-    cursor = fields.String(
-        validate=validate.Length(1, _MOST_TEXT),
+    cursor = StringField(
+        validate=_characters(1, _MOST_TEXT),
         metadata={"description": "The `next` of the page before."},
     )
-    variant = fields.String(
-        validate=validate.OneOf(tuple(PRESETS)),
+    variant = StringField(
+        validate=_one_of(tuple(PRESETS)),
         metadata={"description": "Only tables of this variant."},
     )
     open_seats = QueryNumber(
@@ -661,7 +779,7 @@ class GamesQuery(RequestSchema):
     def refuse_both(self, data: dict[str, Any], **_: Any) -> None:
         for name in ("cursor", "variant"):
             if data["mine"] and name in data:
-                raise ValidationError("Is for the list of open tables, not for `mine`.", name)
+                raise ValidationError(Text("Is for the list of open tables, not for `mine`."), name)
 
     @post_load
     def make(self, data: dict[str, Any], **_: Any) -> ListWish:

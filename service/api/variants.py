@@ -3,8 +3,10 @@
 from flask import Response
 
 from service import errors
+from service.api import pages, schemas, sheets
 from service.api.http import Blueprint, answer, refuse_unread_query
-from service.views import VariantList, VariantView, variant_view, variant_views
+from service.rummy.sheet import sheet_of_variant
+from service.views import RuleSheet, VariantList, VariantView, variant_view, variant_views
 
 variants = Blueprint(
     "variants", __name__, url_prefix="/v1/variants", description="The rule texts and their options."
@@ -48,5 +50,21 @@ def get_variant(variant_id: str) -> Response:
     return answer(variant_view(variant_id), headers=_LASTING)
 
 
-ANSWERS = (VariantList, VariantView)
+@variants.route("/<variant_id>/rules", methods=["GET"], parameters=[_VARIANT, pages.IF_NONE_MATCH])
+@variants.arguments(schemas.SheetQuery(), location="query")
+@variants.response(200, "RuleSheet", description="The rule sheet.", headers=pages.HEADERS)
+@variants.alt_response(304, description="The caller has this answer.", headers=pages.ETAG)
+@variants.refuses(errors.InvalidRequest, errors.NoSuchVariant, errors.OptionsRefused)
+@variants.doc(operationId="getVariantRules", security=[], responses=sheets.OTHER_FORMS)
+def get_rules(wish: dict[str, int | None], variant_id: str) -> Response:
+    """Read the rules of a variant
+
+    Every clause in force by its number, made from the options; for a number of `players`, or for
+    all it can have. With `Accept: text/markdown` or `text/html` to be read by people, with an
+    anchor for each clause, such as `#straight.3`. In the caller's language.
+    """
+    return sheets.shown(sheet_of_variant(variant_id, wish["players"]))
+
+
+ANSWERS = (VariantList, VariantView, RuleSheet)
 """The structures that these endpoints answer with, for the contract."""

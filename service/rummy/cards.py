@@ -6,6 +6,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from service.errors import BadCard
+from service.text import Text
 
 Card = Annotated[
     str,
@@ -44,8 +45,15 @@ def parse_card(text: object) -> Card:
     guess = _guess(text) if isinstance(text, str) else None
     shown = repr(text)[:24]
     raise BadCard(
-        f"{shown} is not a card; cards are two characters, rank then suit, such as AS TH 9C KD, "
-        "and JK for a joker" + (f". Did you mean {guess}?" if guess else "."),
+        Text(
+            "{value} is not a card; cards are two characters, rank then suit, such as AS TH 9C KD, "
+            "and JK for a joker. Did you mean {hint}?"
+        )
+        if guess
+        else Text(
+            "{value} is not a card; cards are two characters, rank then suit, such as AS TH 9C KD, "
+            "and JK for a joker."
+        ),
         value=shown,
         hint=guess,
     )

@@ -57,6 +57,7 @@ from service.rummy.model import (
     Draw,
     Drew,
     Event,
+    Gone,
     LaidOff,
     LayMeld,
     LayOff,
@@ -71,6 +72,7 @@ from service.rummy.model import (
     Revealed,
     Swap,
     Swapped,
+    Thrown,
     TurnedOver,
     WentOut,
 )
@@ -91,8 +93,19 @@ from service.text import Text
 Change = tuple[Match, tuple[Event, ...]]
 """A match after a change, and the events that tell of the change."""
 
-MOST_THROWN = 24
-"""So many discards are remembered, wherever they have gone since."""
+# Which cards of the discard pile, the oldest of which is the first.
+_ALL = slice(None)
+_TOP = slice(-1, None)
+_BELOW_TOP = slice(-1)
+
+_ORDER_IS_OFF = {
+    (True, True): Text(
+        "The card order is not the pack of {cards} cards: missing {missing}; too many {extra}."
+    ),
+    (True, False): Text("The card order is not the pack of {cards} cards: missing {missing}."),
+    (False, True): Text("The card order is not the pack of {cards} cards: too many {extra}."),
+}
+"""How an order is no pack: whether cards are missing, whether there are too many."""
 
 
 def new_match(
@@ -112,8 +125,9 @@ def new_match(
     """
     if dealer is not None and not 0 <= dealer < rules.players:
         raise BadPractice(
-            f"There is no seat {dealer} to deal first; seats are 0 to {rules.players - 1}.",
+            Text("There is no seat {dealer} to deal first; seats are 0 to {last}."),
             dealer=dealer,
+            last=rules.players - 1,
         )
     if order is not None:
         _check_order(order, rules)
@@ -167,7 +181,7 @@ def apply_turn(
     for place, move in enumerate(moves):
         if over:
             raise NotInHand(
-                "The plays before empty your hand, which ends the deal.", rule="common.8"
+                Text("The plays before empty your hand, which ends the deal."), rule="common.8"
             )
         try:
             match, happened = apply(match, seat, move, now)
@@ -179,7 +193,7 @@ def apply_turn(
         over = match.deal is None or match.deal.number != deal.number
     if discard is None and not over:
         raise TurnUnfinished(
-            "Name the card to discard; only a turn that empties the hand ends without.",
+            Text("Name the card to discard; only a turn that empties the hand ends without."),
             rule="common.3",
         )
     return match, events
@@ -198,7 +212,7 @@ def abandon(match: Match) -> Change:
 
 
 def with_entropy(match: Match, seat: int, entropy: str) -> Match:
-    """The match with what that seat adds to the chance of its next deal (table.7).
+    """The match with what that seat adds to the chance of its next deal (table.8).
 
     It takes the place of what the seat had added to that deal before. Raises MatchOver, and
     NoNextDeal in the last deal.
@@ -207,7 +221,7 @@ def with_entropy(match: Match, seat: int, entropy: str) -> Match:
     if not _another_follows(match.rules, deal.number):
         raise NoNextDeal(
             Text("Deal {deal} is the last of the match; there is none to add entropy to."),
-            rule="table.7",
+            rule="table.8",
             deal=deal.number,
         )
     added = list(match.entropy or ("",) * match.rules.players)
@@ -230,27 +244,27 @@ def next_deal(match: Match) -> int | None:
 def guard_running(match: Match) -> Deal:
     """The deal being played; MatchOver if there is none."""
     if match.deal is None:
-        raise MatchOver("The match is over; nobody plays another card.", rule="common.8")
+        raise MatchOver(Text("The match is over; nobody plays another card."), rule="common.8")
     return match.deal
 
 
 def guard_turn(deal: Deal, seat: int) -> None:
     """It is that seat's turn (common.1)."""
     if deal.turn != seat:
-        raise NotYourTurn(f"It is the turn of seat {deal.turn}.", rule="common.1", turn=deal.turn)
+        raise NotYourTurn(Text("It is the turn of seat {turn}."), rule="common.1", turn=deal.turn)
 
 
 def guard_drawn(deal: Deal) -> None:
     """The player has drawn (common.3)."""
     if deal.phase == "draw":
-        raise DrawFirst("Draw a card first, from the stock or the upcard.", rule="common.3")
+        raise DrawFirst(Text("Draw a card first, from the stock or the upcard."), rule="common.3")
 
 
 def guard_not_drawn(deal: Deal) -> None:
     """The player has not drawn (common.3)."""
     if deal.phase == "play":
         raise AlreadyDrawn(
-            "You have drawn this turn; meld, lay off or swap as you like, then discard.",
+            Text("You have drawn this turn; meld, lay off or swap as you like, then discard."),
             rule="common.3",
         )
 
@@ -263,8 +277,9 @@ def guard_call_settled(deal: Deal, rules: Rules, now: int) -> None:
     if callable_on(deal, rules):
         seconds = -(-(window.closes - now) // 1000)
         raise CallPending(
-            f"{deal.upcard} fits a meld and may still be called for {seconds} s; draw after that.",
+            Text("{upcard} fits a meld and may still be called for {seconds} s; draw after that."),
             rule="call-rummy.5",
+            upcard=deal.upcard,
             seconds=seconds,
         )
 
@@ -274,7 +289,7 @@ def guard_stock(deal: Deal, rules: Rules) -> None:
     if deal.stock or _turnovers_used_up(deal, rules) or _can_turn_over(deal, rules):
         return
     raise NothingToTurnOver(
-        "The stock is empty and the discard pile has no card to turn over; take the upcard.",
+        Text("The stock is empty and the discard pile has no card to turn over; take the upcard."),
         rule="common.12",
     )
 
@@ -283,9 +298,9 @@ def guard_expected(deal: Deal, expected: Card | None) -> None:
     """The upcard is the one that the player expects, if any."""
     if expected is not None and expected != deal.upcard:
         raise UpcardChanged(
-            f"The upcard is {deal.upcard} now, not {expected}."
+            Text("The upcard is {upcard} now, not {expected}.")
             if deal.upcard
-            else f"There is no upcard now; {expected} is gone.",
+            else Text("There is no upcard now; {expected} is gone."),
             rule="common.3",
             upcard=deal.upcard,
             expected=expected,
@@ -295,17 +310,21 @@ def guard_expected(deal: Deal, expected: Card | None) -> None:
 def guard_upcard(deal: Deal) -> Card:
     """The upcard, which can be taken."""
     if deal.upcard is None:
-        raise NoUpcard("There is no upcard to take; draw from the stock.", rule="common.3")
+        raise NoUpcard(Text("There is no upcard to take; draw from the stock."), rule="common.3")
     return deal.upcard
 
 
 def guard_may_meld(deal: Deal, rules: Rules) -> None:
     """A new meld may be laid at this point of the turn."""
     if melds_left(deal, rules) == 0:
-        raise MeldLimit("One new meld a turn.", rule=rules.clause("melds_per_turn"), limit=1)
+        raise MeldLimit(
+            Text("You have laid a new meld this turn; the limit is {limit}."),
+            rule=rules.clause("melds_per_turn"),
+            limit=1,
+        )
     if melds_are_over(deal, rules):
         raise MeldsFirst(
-            "You have laid off this turn; new melds come before layoffs.",
+            Text("You have laid off this turn; new melds come before layoffs."),
             rule=rules.clause("order"),
         )
 
@@ -313,14 +332,14 @@ def guard_may_meld(deal: Deal, rules: Rules) -> None:
 def guard_layoffs(rules: Rules) -> None:
     """Cards may be laid off at this table."""
     if rules.layoffs == "none":
-        raise NoLayoffs("Nothing is laid off at this table.", rule="common.7")
+        raise NoLayoffs(Text("Nothing is laid off at this table."), rule="common.7")
 
 
 def guard_may_lay_off(deal: Deal, rules: Rules, meld: Meld) -> None:
     """The player may lay off on that meld."""
     if not _in_reach(meld, deal.turn, rules):
         raise NotYourMeld(
-            f"Meld {meld.id} lies in front of seat {meld.owner}; lay off on your own melds only.",
+            Text("Meld {meld} lies in front of seat {owner}; lay off on your own melds only."),
             rule=rules.clause("layoffs"),
             meld=meld.id,
             owner=meld.owner,
@@ -331,7 +350,8 @@ def guard_may_swap(rules: Rules) -> None:
     """Jokers may be swapped out at this table."""
     if not rules.joker_swap:
         raise NoSwaps(
-            "Jokers stay where they are laid at this table.", rule=rules.clause("joker_swap")
+            Text("Jokers stay where they are laid at this table."),
+            rule=rules.clause("joker_swap"),
         )
 
 
@@ -339,7 +359,7 @@ def guard_may_discard(deal: Deal, rules: Rules, card: Card) -> None:
     """The card is not the upcard that was taken this turn (straight.4, parlett.3)."""
     if card == deal.taken:
         raise UpcardReturned(
-            f"You took {card} from the discard pile this turn; discard another card.",
+            Text("You took {card} from the discard pile this turn; discard another card."),
             rule=rules.clause("return_upcard"),
             card=card,
         )
@@ -356,15 +376,17 @@ def guard_finishable(
     if not hand:
         if rules.final_discard:
             raise FinalDiscardNeeded(
-                "The last card must be discarded to go out, so one has to stay in your hand.",
+                Text("The last card must be discarded to go out, so one has to stay in your hand."),
                 rule=rules.clause("final_discard"),
             )
         return
     if hand != (deal.taken,) or _can_play(hand[0], table, deal.turn, rules):
         return
     raise WouldBeStuck(
-        f"You would be left with {hand[0]}, the upcard that you took, which you may not discard "
-        "this turn and could not play.",
+        Text(
+            "You would be left with {card}, the upcard that you took, which you may not discard "
+            "this turn and could not play."
+        ),
         rule="common.13",
         card=hand[0],
     )
@@ -373,16 +395,20 @@ def guard_finishable(
 def guard_may_call(deal: Deal, rules: Rules, seat: int, now: int) -> CallWindow:
     """The open call, which that seat may make (call-rummy.5)."""
     if rules.call == "off":
-        raise NoCalls("Nothing is called at this table.", rule="call-rummy.5")
+        raise NoCalls(Text("Nothing is called at this table."), rule="call-rummy.5")
     window = deal.window
     if window is None or not window.is_open(now):
         raise CallClosed(
-            "Only a card that a player has just discarded may be called, and only until the next "
-            "draw or until the time is up.",
+            Text(
+                "Only a card that a player has just discarded may be called, and only until the "
+                "next draw or until the time is up."
+            ),
             rule="call-rummy.5",
         )
     if window.seat == seat:
-        raise OwnDiscard("You discarded that card yourself.", rule="call-rummy.5")
+        raise OwnDiscard(
+            Text("You discarded {card} yourself."), rule="call-rummy.5", card=deal.upcard
+        )
     return window
 
 
@@ -446,6 +472,7 @@ def _take_upcard(match: Match, deal: Deal, card: Card) -> Change:
         taken=card if banned else None,
         window=None,
         picked=(*deal.picked, (deal.turn, card)),
+        discards=_seen_off_pile(deal, _TOP, "taken", deal.turn),
     )
     return replace(match, deal=deal), (Drew(deal.turn, "discard", card),)
 
@@ -504,7 +531,7 @@ def _swap(match: Match, deal: Deal, move: Swap) -> Change:
     meld = melds.swapped(_meld_of(deal, move.meld), move.card)
     if meld is None:
         raise NoJokerThere(
-            f"No joker in meld {move.meld} stands for {move.card}.",
+            Text("No joker in meld {meld} stands for {card}."),
             rule="jokers.3",
             meld=move.meld,
             card=move.card,
@@ -529,7 +556,7 @@ def _discard(match: Match, deal: Deal, move: Discard, now: int) -> Change:
         deal,
         pile=(*deal.pile, move.card),
         turns=deal.turns + 1,
-        thrown=(*deal.thrown, (seat, move.card))[-MOST_THROWN:],
+        discards=(*deal.discards, Thrown(seat, move.card)),
     )
     events: tuple[Event, ...] = (Discarded(seat, move.card),)
     if not hand:
@@ -559,7 +586,13 @@ def _call(match: Match, deal: Deal, seat: int, move: Call, now: int) -> Change:
     before = _meld_of(deal, move.meld)
     meld = melds.extended(before, (card,), move.jokers, rules)
     jokers = melds.added_jokers(before, meld)
-    deal = replace(deal, melds=_with_meld(deal, meld), pile=deal.pile[:-1], window=None)
+    deal = replace(
+        deal,
+        melds=_with_meld(deal, meld),
+        pile=deal.pile[:-1],
+        window=None,
+        discards=_seen_off_pile(deal, _TOP, "called", seat),
+    )
     events: tuple[Event, ...] = (Called(seat, window.seat, meld.id, card, jokers, meld.faces),)
     if not deal.stock and not deal.pile:
         match, ended = _block(match, deal, "nothing_to_draw")
@@ -575,15 +608,20 @@ def _turn_over(match: Match, deal: Deal) -> tuple[Deal, TurnedOver]:
     rules = match.rules
     number = deal.turnovers + 1
     stock, pile = deal.pile, deal.pile[:0]
+    turned = _ALL
     if rules.turnover_keeps_upcard:
         stock, pile = stock[:-1], stock[-1:]
+        turned = _BELOW_TOP
     if rules.turnover_shuffles:
         stock = shuffled(
             in_order(stock), _key(match, deal.number, deal.entropy), turnover_label(number)
         )
     if rules.turnover_new_upcard:
         stock, pile = stock[1:], stock[:1]
-    deal = replace(deal, stock=stock, pile=pile, turnovers=number)
+    discards = _seen_off_pile(deal, turned, "turned_over")
+    if rules.turnover_new_upcard:
+        discards += (Thrown(None, pile[0]),)
+    deal = replace(deal, stock=stock, pile=pile, turnovers=number, discards=discards)
     return deal, TurnedOver(len(stock), deal.upcard)
 
 
@@ -621,6 +659,7 @@ def _new_deal(
         stock,
         pile,
         turn,
+        discards=tuple(Thrown(None, card) for card in pile),
         entropy=match.entropy,
         shuffle=SHUFFLE,
         laid_out=order is not None,
@@ -673,8 +712,8 @@ def _check_order(order: Sequence[Card], rules: Rules) -> None:
             in_order((given - wanted).elements()),
         )
         raise BadPractice(
-            f"The card order is not the pack of {wanted.total()} cards: missing "
-            f"{' '.join(missing) or 'none'}; too many {' '.join(extra) or 'none'}.",
+            _ORDER_IS_OFF[bool(missing), bool(extra)],
+            cards=wanted.total(),
             missing=missing,
             extra=extra,
         )
@@ -783,16 +822,17 @@ def _taken_from_hand(deal: Deal, cards: Sequence[Card]) -> tuple[Card, ...]:
     hand = deal.hands[deal.turn]
     lacking = Counter(cards) - Counter(hand)
     if lacking:
-        missing = in_order(lacking.elements())
-        verb = "is" if len(missing) == 1 else "are"
-        detail = f"{' '.join(missing)} {verb} not in your hand."
-        raise NotInHand(detail, rule="common.3", cards=missing)
+        raise NotInHand(
+            Text("Not in your hand: {cards}."), rule="common.3", cards=in_order(lacking.elements())
+        )
     return without(hand, cards)
 
 
 def _meld_of(deal: Deal, number: int) -> Meld:
     if not 1 <= number <= len(deal.melds):
-        raise NoSuchMeld(f"There is no meld {number} on the table.", rule="common.7", meld=number)
+        raise NoSuchMeld(
+            Text("There is no meld {meld} on the table."), rule="common.7", meld=number
+        )
     return deal.melds[number - 1]
 
 
@@ -812,6 +852,17 @@ def _seen_leaving(deal: Deal, cards: Sequence[Card]) -> Deal:
         if (deal.turn, card) in picked:
             picked.remove((deal.turn, card))
     return replace(deal, picked=tuple(picked))
+
+
+def _seen_off_pile(
+    deal: Deal, which: slice, gone: Gone, by: int | None = None
+) -> tuple[Thrown, ...]:
+    """The discards of the deal after everybody has seen `which` of the pile leave it."""
+    lying = [place for place, thrown in enumerate(deal.discards) if thrown.gone is None]
+    discards = list(deal.discards)
+    for place in lying[which]:
+        discards[place] = replace(discards[place], gone=gone, by=by)
+    return tuple(discards)
 
 
 def _with_meld(deal: Deal, meld: Meld) -> tuple[Meld, ...]:

@@ -1,7 +1,7 @@
 """What is a set, what is a run, what fits on a meld, and which card a joker stands for."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import combinations, combinations_with_replacement, pairwise
 
@@ -9,10 +9,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from service.errors import DoesNotFit, JokerMisnamed, JokerUnclear, NotAMeld
-from service.rummy.cards import FACES, JOKER, RANK_OF, RANKS, SUITS, Card, in_order
+from service.rummy.cards import JOKER, RANK_OF, RANKS, SUITS, Card, in_order
 from service.rummy.model import Meld, MeldKind, cards_of, named_in
 from service.rummy.rules import LONGEST_RUN, MIN_MELD, Rules
+from service.text import Text, either, listed
 
+_NINE = RANKS.index("9") + 1
 _KING = len(RANKS)
 _HIGH_ACE = _KING + 1
 
@@ -46,20 +48,24 @@ def form(cards: Sequence[Card], named: Sequence[Card], rules: Rules) -> Form:
     jokers = len(cards) - len(natural)
     if len(cards) < MIN_MELD:
         raise NotAMeld(
-            f"{_spell(cards)}: a meld has at least {MIN_MELD} cards.",
+            Text("{cards}: a meld has at least {fewest} cards."),
             rule="common.4",
             cards=tuple(cards),
+            fewest=MIN_MELD,
         )
     if not natural:
         raise NotAMeld(
-            "At least one card of a meld is not a joker.", rule="jokers.1", cards=tuple(cards)
+            Text("{cards}: at least one card of a meld is not a joker."),
+            rule="jokers.1",
+            cards=tuple(cards),
         )
     stands_for = _stands_for(natural, jokers, named, rules, cards)
     found = _shape(natural, stands_for, rules) if stands_for is not None else None
     if found is None:
         faces = natural + list(stands_for or ())
+        why = _why_no_meld(faces, len(cards) - len(faces), rules)
         raise NotAMeld(
-            f"{_spell(cards)}: {_why_no_meld(faces, rules)}.",
+            Text("{cards}: {reason}.").format(cards=tuple(cards), reason=why),
             rule=_clause_of(faces),
             cards=tuple(cards),
         )
@@ -72,7 +78,7 @@ def extended(meld: Meld, cards: Sequence[Card], named: Sequence[Card], rules: Ru
     `named` as in `form`. Raises DoesNotFit, JokerUnclear, JokerMisnamed.
     """
     if not cards:
-        raise DoesNotFit("Name at least one card to lay off.", rule="common.7", meld=meld.id)
+        raise DoesNotFit(Text("Name at least one card to lay off."), rule="common.7", meld=meld.id)
     natural = [card for card in cards if card != JOKER]
     jokers = len(cards) - len(natural)
     lying = list(meld.faces)
@@ -84,8 +90,11 @@ def extended(meld: Meld, cards: Sequence[Card], named: Sequence[Card], rules: Ru
         if found is not None:
             return replace(meld, faces=found.faces, jokers=found.jokers)
     faces = lying + natural + list(stands_for or ())
+    why = _why_no_meld(faces, len(lying) + len(cards) - len(faces), rules, on=meld.kind)
     raise DoesNotFit(
-        f"{_spell(cards)} on {_spell(meld.cards)}: {_why_no_meld(faces, rules)}.",
+        Text("{cards} on {meld}: {reason}.").format(
+            cards=tuple(cards), meld=meld.cards, reason=why
+        ),
         rule=_clause_of(faces),
         meld=meld.id,
         cards=tuple(cards),
@@ -98,6 +107,16 @@ def faces_for(card: Card, meld: Meld, rules: Rules) -> tuple[Card, ...]:
     if card == JOKER:
         return faces
     return (card,) if card in faces else ()
+
+
+def namings(cards: Sequence[Card], rules: Rules, on: Meld | None = None) -> list[tuple[Card, ...]]:
+    """Everything that the jokers among `cards` could stand for to fit together, and with that meld.
+
+    One empty choice if there is no joker and they fit; a new meld may still have too few cards.
+    """
+    natural = [card for card in cards if card != JOKER]
+    lying = on.faces if on is not None else ()
+    return _possible([*lying, *natural], len(cards) - len(natural), rules, on)
 
 
 def added_jokers(before: Meld, meld: Meld) -> tuple[Card, ...]:
@@ -222,13 +241,15 @@ def _stands_for(
     """
     if named:
         if len(named) != jokers or JOKER in named:
-            count = "is 1" if jokers == 1 else f"are {jokers or 'none'}"
             raise JokerMisnamed(
-                f"{_spell(cards)}: `jokers` names {_spell(named)}; it takes one natural card for "
-                f"each joker, and there {count}.",
+                Text(
+                    "{cards}: `jokers` names {jokers}; it takes one natural card for each joker, "
+                    "and the number of jokers is {needed}."
+                ),
                 rule="jokers.2",
                 cards=tuple(cards),
                 jokers=tuple(named),
+                needed=jokers,
             )
         return named
     if not jokers:
@@ -236,9 +257,13 @@ def _stands_for(
     possible = _possible(fixed, jokers, rules, on)
     if len(possible) > 1:
         choices = tuple(" ".join(choice) for choice in possible)
+        detail = (
+            Text("{cards}: the joker could stand for {choices}; say which in `jokers`.")
+            if jokers == 1
+            else Text("{cards}: the jokers could stand for {choices}; say which in `jokers`.")
+        )
         raise JokerUnclear(
-            f"{_spell(cards)}: {'the joker' if jokers == 1 else 'the jokers'} could stand for "
-            f"{' or '.join(choices)}; say which in `jokers`.",
+            detail.format(cards=tuple(cards), choices=either(choices)),
             rule="jokers.2",
             cards=tuple(cards),
             choices=choices,
@@ -338,44 +363,119 @@ def _run_shapes(mask: int, start: int, end: int, spare: int, suit: str) -> Itera
 # -------------------------------------------------------------------------------- explaining
 
 
-def _why_no_meld(faces: Sequence[Card], rules: Rules) -> str:
-    """Why these faces are neither a set nor a run, for a person to read."""
-    ranks = {face[0] for face in faces}
-    suits = {face[1] for face in faces}
-    if len(ranks) == 1:
-        decks = "one deck" if rules.decks == 1 else f"{rules.decks} decks"
-        return (
-            f"a set in {decks} has each suit at most {'once' if rules.decks == 1 else 'twice'}, "
-            f"so at most {rules.fullest_set} cards, jokers included"
+def _why_no_meld(
+    faces: Sequence[Card], jokers: int, rules: Rules, on: MeldKind | None = None
+) -> Text:
+    """Why these faces are neither a set nor a run, for a person to read.
+
+    Where cards are laid on a meld, its own faces come first and it is `on` that kind of meld.
+    `jokers` is the number of jokers more, which can stand for no card.
+    """
+    rank, suit = (faces[0][0], faces[0][1]) if on else (_commonest(faces, 0), _commonest(faces, 1))
+    other_rank = tuple(face for face in faces if face[0] != rank)
+    other_suit = tuple(face for face in faces if face[1] != suit)
+    if not other_rank:
+        return _about_sets(faces, rules)
+    if not other_suit:
+        return _about_runs(faces, jokers, rules)
+    several = len(faces) > 2
+    set_wanted = on == "set" if on else several and len(other_rank) == 1
+    run_wanted = on == "run" if on else several and len(other_suit) == 1 and _close(faces, jokers)
+    if set_wanted and not run_wanted:
+        return Text("the rank of {odd} does not fit into a set with {rest}").format(
+            odd=other_rank, rest=tuple(face for face in faces if face[0] == rank)
         )
-    if len(suits) > 1:
-        return "the cards have neither the same rank (a set) nor the same suit (a run)"
+    if run_wanted and not set_wanted:
+        return Text("the suit of {odd} does not fit into a run with {rest}").format(
+            odd=other_suit, rest=tuple(face for face in faces if face[1] == suit)
+        )
+    return Text("the cards have neither the same rank (a set) nor the same suit (a run)")
+
+
+def _about_sets(faces: Sequence[Card], rules: Rules) -> Text:
+    """Why these faces, all of one rank, are no set."""
+    too_often = next((face for face in faces if faces.count(face) > rules.decks), None)
+    if too_often is None:
+        return Text("a set has at most {most} cards at this table, jokers included").format(
+            most=rules.fullest_set
+        )
+    if rules.decks == 1:
+        return Text(
+            "a set in one deck has each suit once, jokers included, and {card} is there more often"
+        ).format(card=too_often)
+    return Text(
+        "a set in two decks has each suit at most twice, jokers included, and {card} is there "
+        "more often"
+    ).format(card=too_often)
+
+
+def _about_runs(faces: Sequence[Card], jokers: int, rules: Rules) -> Text:
+    """Why these faces, all of one suit, are no run."""
     twice = next((face for face in faces if faces.count(face) > 1), None)
     if twice:
-        return f"a run has each card once, and {twice} is there twice"
+        return Text("a run has each card once, and {card} is there more often").format(card=twice)
+    ranks = {face[0] for face in faces}
     if {"K", "A", "2"} <= ranks and len(ranks) < len(RANKS):
-        return f"{_about_aces(rules)}; a run does not go round the corner"
-    ordered = sorted(faces, key=RANK_OF.__getitem__)
-    for lower, upper in pairwise(ordered):
-        if RANK_OF[upper] - RANK_OF[lower] > 1:
-            if lower[0] == "A" and upper[0] in "TJQK":
-                return _about_aces(rules)
-            missing = FACES[FACES.index(lower) + 1 : FACES.index(upper)]
-            verb = "is" if len(missing) == 1 else "are"
-            return f"between {lower} and {upper} {' '.join(missing)} {verb} missing"
-    return "the jokers can stand for no cards that would make a meld of it"
+        return Text("{aces}; a run does not go round the corner").format(aces=_about_aces(rules))
+    gaps = _gaps(faces, rules)
+    if any(lower == 1 and upper > _NINE for lower, upper in gaps) and rules.aces == "low":
+        return _about_aces(rules)
+    missing = [place for lower, upper in gaps for place in range(lower + 1, upper)]
+    if len(missing) > jokers > 0:
+        return Text("{missing} are missing, more than the jokers can stand for").format(
+            missing=_ranks(missing)
+        )
+    if missing and not jokers:
+        return listed([_about_gap(lower, upper) for lower, upper in gaps])
+    return Text("the jokers can stand for no cards that would make a meld of it")
 
 
-def _about_aces(rules: Rules) -> str:
+def _about_gap(lower: int, upper: int) -> Text:
+    missing = _ranks(range(lower + 1, upper))
+    detail = (
+        Text("the {missing} is missing between {lower} and {upper}")
+        if len(missing) == 1
+        else Text("{missing} are missing between {lower} and {upper}")
+    )
+    (below, above) = _ranks((lower, upper))
+    return detail.format(missing=missing, lower=below, upper=above)
+
+
+def _about_aces(rules: Rules) -> Text:
     if rules.aces == "low":
-        return "aces are low, so nothing follows a king"
-    return "a run uses an ace at one end only, and an ace is next to a 2 or a king"
+        return Text("aces are low, so nothing follows a king")
+    return Text("a run uses an ace at one end only, and an ace is next to a 2 or a king")
+
+
+def _gaps(faces: Sequence[Card], rules: Rules) -> list[tuple[int, int]]:
+    """The places on both sides of each gap, an ace where it makes the gaps smaller."""
+    highs = (False,) if rules.aces == "low" else (False, True)
+    places = min(
+        (sorted(_place(face, high=high) for face in faces) for high in highs),
+        key=lambda places: places[-1] - places[0],
+    )
+    return [(lower, upper) for lower, upper in pairwise(places) if upper - lower > 1]
+
+
+def _close(faces: Sequence[Card], jokers: int) -> bool:
+    """Whether the faces would be a run if they were of one suit."""
+    places = {RANK_OF[face] for face in faces}
+    together = max(places) - min(places) < len(faces) + jokers
+    return together and len(places) == len(faces)
+
+
+def _commonest(faces: Sequence[Card], part: int) -> str:
+    """The rank (part 0) or suit (part 1) that most of the faces have."""
+    ((found, _),) = Counter(face[part] for face in faces).most_common(1)
+    return found
+
+
+def _ranks(places: Iterable[int]) -> tuple[str, ...]:
+    """The ranks of these places as people write them."""
+    ranks = (RANKS[(place - 1) % len(RANKS)] for place in places)
+    return tuple("10" if rank == "T" else rank for rank in ranks)
 
 
 def _clause_of(faces: Sequence[Card]) -> str:
     """common.5 is about sets, common.4 about all the rest."""
     return "common.5" if len({face[0] for face in faces}) == 1 else "common.4"
-
-
-def _spell(cards: Sequence[Card]) -> str:
-    return " ".join(cards)

@@ -19,6 +19,7 @@ MeldKind = Literal["set", "run"]
 Source = Literal["stock", "discard"]
 WentOut = Literal["meld", "layoff", "discard"]
 Blocked = Literal["nothing_to_draw", "turnovers_used_up", "turn_limit"]
+Gone = Literal["taken", "called", "turned_over"]
 
 
 # ---------------------------------------------------------------------------------------- state
@@ -62,6 +63,19 @@ class CallWindow(Struct, frozen=True):
         return self.closes is None or now < self.closes
 
 
+class Thrown(Struct, frozen=True, array_like=True):
+    """A card that came onto the discard pile, and what everybody saw become of it.
+
+    `seat` discarded it; None: it was turned up, at the deal or by a turnover. `gone` is how it left
+    the pile, None while it lies there; `by` who took it up or called it.
+    """
+
+    seat: int | None
+    card: Card
+    gone: Gone | None = None
+    by: int | None = None
+
+
 class Deal(Struct, frozen=True):
     """One deal being played."""
 
@@ -88,8 +102,9 @@ class Deal(Struct, frozen=True):
     window: CallWindow | None = None
     picked: tuple[tuple[int, Card], ...] = ()
     """Cards, with their seat, that everybody saw go into that hand and not leave it."""
-    thrown: tuple[tuple[int, Card], ...] = ()
-    """The last discards of the deal with their seat, the oldest first, wherever they are now."""
+    discards: tuple[Thrown, ...] = ()
+    """All that came onto the discard pile in this deal, in order. Those that are not gone are the
+    top of the pile, and all of it unless the deal began before this was kept."""
     entropy: tuple[str, ...] = ()
     """What the seats added to the chance of this deal, by seat; see Match."""
     shuffle: str | None = None

@@ -24,7 +24,7 @@ MOST_CHARACTERS = 60_000
 EDITION = "1"
 """The edition of this notation, which every text begins with."""
 
-_MOST_IN_LINE = 88
+_MOST_IN_LINE = 87
 """Room for half a deck, and how it begins and ends."""
 _MOST_DIGITS = 9
 _MOST_IN_WORD = 40
@@ -124,21 +124,22 @@ def _turns(moves: Sequence[Recorded]) -> Iterator[str]:
     for recorded in moves:
         seat, move = recorded.seat, recorded.move
         if isinstance(move, Call):
-            turn += f"{'; ' if turn else ''}{seat} calls {_called(move)}on {move.meld}"
+            turn += f"{'; ' if turn else ''}{seat} {spelt(recorded)}"
             over = True
             continue
         if over or isinstance(move, Draw) or not turn.startswith(f"{seat}: "):
             if turn:
                 yield turn
-            turn = f"{seat}: {_spelt(recorded)}"
+            turn = f"{seat}: {spelt(recorded)}"
         else:
-            turn += f", {_spelt(recorded)}"
+            turn += f", {spelt(recorded)}"
         over = isinstance(move, Discard)
     if turn:
         yield turn
 
 
-def _spelt(recorded: Recorded) -> str:
+def spelt(recorded: Recorded) -> str:
+    """The move as a turn has it, without the seat."""
     match recorded.move:
         case Draw(source="stock"):
             return f"stock {recorded.drawn or 'none'}"
@@ -150,8 +151,10 @@ def _spelt(recorded: Recorded) -> str:
             return f"lay {_faced(cards, named)} on {meld}"
         case Swap(meld, card):
             return f"swap {card} in {meld}"
-        case Discard(card) | Call(card=card):
+        case Discard(card):
             return f"drop {card}"
+        case Call(meld):
+            return f"calls {_called(recorded.move)}on {meld}"
 
 
 def _called(move: Call) -> str:

@@ -98,16 +98,16 @@ def started(record: DealRecord) -> Match:
     return next(positions(record)).match
 
 
-def positions(record: DealRecord, match: Match | None = None, now: int = 0) -> Iterator[Position]:
+def positions(record: DealRecord, match: Match | None = None) -> Iterator[Position]:
     """The start, then how things stood after each move; the engine plays them all again.
 
     They begin with `match`, if one is given in which this deal has just been dealt: then what comes
-    after is of that match. No move depends on the time; a card that can still be called at the end
-    was discarded `now` (milliseconds). Raises BadReplay at the first move that does not fit, with
-    its number from 1 as `move` in the `params`.
+    after is of that match. Times do not matter: it all happens at 0, but for draws that wait for a
+    timed call. Raises BadReplay at the first move that does not fit, with its number from 1 as
+    `move` in the `params`.
     """
     shuffled = 0
-    for position in _positions(record, _orders_of(record), match, now):
+    for position in _positions(record, _orders_of(record), match):
         yield position
         shuffled += record.rules.turnover_shuffles and _turned_over(position.events)
     if shuffled < len(record.turnovers):
@@ -129,7 +129,7 @@ def with_turnovers(record: DealRecord, shuffle: Shuffle) -> DealRecord:
         orders.append(shuffle(number, cards))
         return orders[-1]
 
-    for _ in _positions(record, remembered, None, 0):
+    for _ in _positions(record, remembered, None):
         pass
     return replace(record, turnovers=tuple(orders))
 
@@ -137,9 +137,7 @@ def with_turnovers(record: DealRecord, shuffle: Shuffle) -> DealRecord:
 # ------------------------------------------------------------------------------- running again
 
 
-def _positions(
-    record: DealRecord, shuffle: Shuffle, match: Match | None, now: int
-) -> Iterator[Position]:
+def _positions(record: DealRecord, shuffle: Shuffle, match: Match | None) -> Iterator[Position]:
     events: tuple[Event, ...] = ()
     if match is None:
         match, events = _dealt(record)
@@ -148,7 +146,7 @@ def _positions(
         if match.deal is None:
             raise _broken(number, step, Text("the deal is over."))
         try:
-            match, events = _applied(match, match.deal, step, now, shuffle)
+            match, events = _applied(match, match.deal, step, shuffle)
         except Refused as refusal:
             raise _broken(
                 number, step, refusal.detail, rule=refusal.rule, refusal=refusal.code
@@ -213,7 +211,7 @@ def _dealt(record: DealRecord) -> engine.Change:
     return match, tuple(event for event in events if isinstance(event, Dealt))
 
 
-def _applied(match: Match, deal: Deal, step: Recorded, now: int, shuffle: Shuffle) -> engine.Change:
+def _applied(match: Match, deal: Deal, step: Recorded, shuffle: Shuffle) -> engine.Change:
     """The match after the move, which must give the card that is recorded.
 
     How the engine goes on after the end of the deal, if the match does, is left away.
@@ -222,7 +220,7 @@ def _applied(match: Match, deal: Deal, step: Recorded, now: int, shuffle: Shuffl
         raise _Unfit(Text("there is no such seat."))
     if not all(card in ORDER for card in _cards_in(step.move)):
         raise _Unfit(Text("not all of its cards are cards."))
-    at = _fitting_time(step.move, deal.window, now)
+    at = _fitting_time(step.move, deal.window)
     after, events = engine.apply(match, step.seat, step.move, at)
     if match.rules.turnover_shuffles and _turned_over(events):
         ordered = _pile_in_order(match, deal, shuffle)
@@ -259,10 +257,10 @@ def _turned_over(events: Iterable[Event]) -> bool:
     return any(isinstance(event, TurnedOver) for event in events)
 
 
-def _fitting_time(move: Move, window: CallWindow | None, now: int) -> int:
+def _fitting_time(move: Move, window: CallWindow | None) -> int:
     """When a call is still open, and a draw need not wait for it any more."""
     if window is None:
-        return now
+        return 0
     if isinstance(move, Call) or window.closes is None:
         return window.opened
     return window.closes

@@ -13,6 +13,7 @@ from msgspec import Struct, convert
 
 from service.errors import NoSuchVariant, OptionProblem, OptionsRefused
 from service.rummy.cards import RANKS, SUITS
+from service.text import Text, either
 
 OptionValue = bool | int | str | None
 Choices = Mapping[str, OptionValue]
@@ -63,6 +64,7 @@ class Rules(Struct, frozen=True, kw_only=True):
     target: int | None
     turn_seconds: int | None = None
     away_after: int = AWAY_AFTER
+    memory: bool = True
 
     @property
     def fullest_set(self) -> int:
@@ -96,27 +98,30 @@ class Option(Struct, frozen=True, kw_only=True):
     """Clauses of the variants that have one of their own. `rule` is for the others, and for a table
     that plays it as a house rule."""
 
-    def problem(self, value: OptionValue) -> str | None:
+    def problem(self, value: OptionValue) -> Text | None:
         """Why `value` can never be this option's value, or None if it can."""
         if value is None:
-            return None if self.nothing else "must have a value"
+            return None if self.nothing else Text("must have a value")
         if self.kind == "switch":
-            return None if isinstance(value, bool) else "must be true or false"
+            return None if isinstance(value, bool) else Text("must be true or false")
         if self.kind == "choice":
-            return None if value in self.choices else f"must be one of {', '.join(self.choices)}"
+            if value in self.choices:
+                return None
+            return Text("must be one of {choices}").format(choices=", ".join(self.choices))
         if not isinstance(value, int) or isinstance(value, bool):
-            return "must be a whole number"
-        within = self.low <= value <= self.high
-        return None if within else f"must be from {self.low} to {self.high}"
+            return Text("must be a whole number")
+        if self.low <= value <= self.high:
+            return None
+        return Text("must be from {low} to {high}").format(low=self.low, high=self.high)
 
 
 class Preset(Struct, frozen=True, kw_only=True):
     """A variant: the option values of one rule text, some by the number of players."""
 
     id: str
-    name: str
-    summary: str
-    source: str
+    name: Text
+    summary: Text
+    source: Text
     players: tuple[int, int]
     decks: dict[int, tuple[int, ...]]
     """By players: the numbers of decks that may be played, the usual one first."""
@@ -153,7 +158,10 @@ def preset_of(variant: str) -> Preset:
         return PRESETS[variant]
     except KeyError:
         raise NoSuchVariant(
-            f"There is no variant {variant!r}; there are {', '.join(PRESETS)}.", variant=variant
+            Text("There is no variant {variant}; there are {variants}.").format(
+                variant=repr(variant), variants=", ".join(PRESETS)
+            ),
+            variant=variant,
         ) from None
 
 
@@ -172,11 +180,9 @@ def deviations(rules: Rules) -> tuple[Deviation, ...]:
 
     How the match ends is a choice that every table makes, so it is no deviation.
     """
-    preset = preset_of(rules.variant)
-    usual = _effective(preset, rules.players, {"decks": rules.decks, "aces": rules.aces})
-    usual |= {"decks": preset.decks[rules.players][0], "aces": preset.values["aces"]}
+    usual = usual_values(rules)
     return tuple(
-        Deviation(option, usual[option], getattr(rules, option), clause(preset.id, option))
+        Deviation(option, usual[option], getattr(rules, option), clause(rules.variant, option))
         for option in OPTIONS
         if option not in _MATCH_END and getattr(rules, option) != usual[option]
     )
@@ -189,6 +195,26 @@ def choices_of(rules: Rules) -> Choices:
     }
     ending = "deals" if rules.target is None else "target"
     return chosen | {ending: getattr(rules, ending)}
+
+
+def usual_values(rules: Rules) -> dict[str, OptionValue]:
+    """The preset's own value of every option, for as many players, decks and as high aces."""
+    preset = preset_of(rules.variant)
+    usual = _effective(preset, rules.players, {"decks": rules.decks, "aces": rules.aces})
+    return usual | {"decks": preset.decks[rules.players][0], "aces": preset.values["aces"]}
+
+
+def usual_rules(variant: str, players: int) -> Rules:
+    """The preset as it is; how the match ends is left open where each table has to choose.
+
+    Raises NoSuchVariant, and OptionsRefused where it is not for so many players.
+    """
+    preset = preset_of(variant)
+    problems = tuple(_value_problems(preset, players, {}))
+    if problems:
+        raise OptionsRefused(problems)
+    values = defaults(preset, players)
+    return convert({"variant": variant, "players": players, **values}, Rules)
 
 
 def defaults(preset: Preset, players: int) -> dict[str, OptionValue]:
@@ -212,6 +238,7 @@ def _effective(preset: Preset, players: int, chosen: Choices) -> dict[str, Optio
     values["ace_points"] = _HIGH_ACE_POINTS if aces == "high_or_low" else _LOW_ACE_POINTS
     values["deals"] = values["target"] = values["call_seconds"] = values["turn_seconds"] = None
     values["away_after"] = AWAY_AFTER
+    values["memory"] = True
     if preset.match_end == "deals" and chosen.get("target") is None:
         values["deals"] = 1
     values |= chosen
@@ -232,60 +259,79 @@ def _value_problems(preset: Preset, players: int, chosen: Choices) -> Iterator[O
         yield OptionProblem(
             "players",
             players,
-            f"{preset.name} is for {fewest} to {most} players",
+            Text("{variant} is for {fewest} to {most} players").format(
+                variant=preset.name, fewest=fewest, most=most
+            ),
             clause(preset.id, "players"),
         )
     for name, value in chosen.items():
         if name not in OPTIONS:
-            yield OptionProblem(name, value, f"there is no such option{_hint(name)}", None)
+            yield OptionProblem(name, value, _no_such_option(name), None)
         elif reason := OPTIONS[name].problem(value):
             yield OptionProblem(name, value, reason, clause(preset.id, name))
 
 
-def _hint(name: str) -> str:
+def _no_such_option(name: str) -> Text:
     near = get_close_matches(name, OPTIONS, n=1)
-    return f"; did you mean {near[0]}?" if near else f"; there are {', '.join(OPTIONS)}"
+    if near:
+        return Text("there is no such option; did you mean {option}?").format(option=near[0])
+    return Text("there is no such option; there are {options}").format(options=", ".join(OPTIONS))
 
 
 def _joint_problems(preset: Preset, rules: Rules, chosen: Choices) -> Iterator[OptionProblem]:
     """What is wrong with the choices together."""
 
-    def problem(option: str, reason: str) -> OptionProblem:
+    def problem(option: str, reason: Text) -> OptionProblem:
         return OptionProblem(option, getattr(rules, option), reason, clause(preset.id, option))
 
     cards = len(RANKS) * len(SUITS) * rules.decks + rules.jokers
     needed = rules.hand_size * rules.players + rules.upcard + 1
     if rules.decks not in preset.decks[rules.players]:
-        usual = " or ".join(map(str, preset.decks[rules.players]))
         yield problem(
-            "decks", f"with {rules.players} players {preset.name} takes {usual}, not {rules.decks}"
+            "decks",
+            Text("with {players} players {variant} takes {usual}, not {decks}").format(
+                players=rules.players,
+                variant=preset.name,
+                usual=either([str(decks) for decks in preset.decks[rules.players]]),
+                decks=rules.decks,
+            ),
         )
     elif needed > cards:
         yield problem(
             "hand_size",
-            f"{rules.players} hands of {rules.hand_size}, the upcard if there is one and a card "
-            f"for the stock are {needed} cards; the pack has {cards}",
+            Text(
+                "{players} hands of {hand_size}, the upcard if there is one and a card for the "
+                "stock are {needed} cards; the pack has {cards}"
+            ).format(players=rules.players, hand_size=rules.hand_size, needed=needed, cards=cards),
         )
     if 0 < rules.jokers < preset.fewest_jokers:
         yield problem(
-            "jokers", f"{preset.name} is played with none or at least {preset.fewest_jokers}"
+            "jokers",
+            Text("{variant} is played with none or at least {fewest}").format(
+                variant=preset.name, fewest=preset.fewest_jokers
+            ),
         )
     if rules.turnover_new_upcard and rules.turnover_keeps_upcard:
         yield problem(
             "turnover_new_upcard",
-            "a new upcard cannot be turned while the old one stays (turnover_keeps_upcard)",
+            Text("a new upcard cannot be turned while the old one stays (turnover_keeps_upcard)"),
         )
     if rules.call == "timed" and rules.call_seconds is None:
-        yield problem("call_seconds", "a timed call needs the number of seconds")
+        yield problem("call_seconds", Text("a timed call needs the number of seconds"))
     if rules.call != "timed" and rules.call_seconds is not None:
-        yield problem("call_seconds", f"is only for a timed call, and call is {rules.call}")
+        yield problem(
+            "call_seconds",
+            Text("is only for a timed call, and call is {call}").format(call=rules.call),
+        )
     if rules.deals is not None and rules.target is not None:
-        yield problem("target", "a match ends after a number of deals or at a target, not both")
+        yield problem(
+            "target", Text("a match ends after a number of deals or at a target, not both")
+        )
     if rules.deals is None and rules.target is None:
         ending = next((name for name in _MATCH_END if name in chosen), "deals")
         yield problem(
             ending,
-            "say how the match ends: choose deals (a number of deals) or target (a score)",
+            Text("say how the match ends: choose deals (a number of deals) or target (a score)"),
         )
 
 
@@ -548,6 +594,15 @@ OPTIONS: dict[str, Option] = {
             unit="turns",
             rule="table.2",
         ),
+        Option(
+            name="memory",
+            summary=(
+                "Whether the view tells on request what everybody saw: the cards that went into "
+                "hands face up, and the discards so far."
+            ),
+            kind="switch",
+            rule="table.7",
+        ),
     )
 }
 """Every option, in the order in which the rules speak of them."""
@@ -560,12 +615,12 @@ PRESETS: dict[str, Preset] = {
     for preset in (
         Preset(
             id="straight",
-            name="Straight Rummy",
-            summary=(
+            name=Text("Straight Rummy"),
+            summary=Text(
                 "Basic Rummy after Pagat: one new meld a turn, then layoffs on anyone's melds; "
                 "the winner takes the points."
             ),
-            source="A Swedish guide to Basic or Straight Rummy, after Pagat",
+            source=Text("A Swedish guide to Basic or Straight Rummy, after Pagat"),
             players=(2, 6),
             decks=dict.fromkeys(range(2, 7), _ONE_OR_TWO),
             hand_sizes={1: _TEN_SEVEN_SIX},
@@ -592,12 +647,12 @@ PRESETS: dict[str, Preset] = {
         ),
         Preset(
             id="seven-card",
-            name="Seven-card Rummy",
-            summary=(
+            name=Text("Seven-card Rummy"),
+            summary=Text(
                 "The Swedish game: seven cards, no upcard at the deal, layoffs on the own melds; "
                 "jokers and high aces as variants."
             ),
-            source="A Swedish description of seven-card rummy with its variants",
+            source=Text("A Swedish description of seven-card rummy with its variants"),
             players=(2, 8),
             decks=dict.fromkeys(range(2, 5), _ONE_OR_TWO) | dict.fromkeys(range(5, 9), (2,)),
             hand_sizes={1: dict.fromkeys(range(2, 9), 7)},
@@ -623,12 +678,12 @@ PRESETS: dict[str, Preset] = {
         ),
         Preset(
             id="parlett",
-            name="Parlett's Basic Rummy",
-            summary=(
+            name=Text("Parlett's Basic Rummy"),
+            summary=Text(
                 "Any number of melds a turn, layoffs on anyone's melds, one or two decks, jokers "
                 "if wished; the whole pile is turned over."
             ),
-            source="David Parlett's basic rummy, in a Danish translation",
+            source=Text("David Parlett's basic rummy, in a Danish translation"),
             players=(2, 7),
             decks={2: (1,), 3: (1,), 4: (1, 2), 5: (1, 2), 6: (2,), 7: (2,)},
             hand_sizes={
@@ -658,12 +713,12 @@ PRESETS: dict[str, Preset] = {
         ),
         Preset(
             id="call-rummy",
-            name="Call Rummy",
-            summary=(
+            name=Text("Call Rummy"),
+            summary=Text(
                 'The Danish game: only a discard goes out; a misplaced discard is called "Rummy!"; '
                 "penalty points, low is good."
             ),
-            source="A Danish rule book of rummy with the Rummy call",
+            source=Text("A Danish rule book of rummy with the Rummy call"),
             players=(2, 6),
             decks=dict.fromkeys(range(2, 7), _ONE_OR_TWO),
             hand_sizes={1: _TEN_SEVEN_SIX},

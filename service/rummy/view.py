@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from service.rummy.cards import Card
+from service.rummy.cards import Card, in_order
 from service.rummy.engine import callable_on, melds_are_over, melds_left, next_deal
 from service.rummy.legal import legal_moves
 from service.rummy.model import (
@@ -25,6 +25,7 @@ from service.rummy.model import (
     Discarded,
     Drew,
     Event,
+    Gone,
     LaidOff,
     Match,
     MatchEnded,
@@ -41,6 +42,9 @@ from service.rummy.model import (
 )
 from service.rummy.rules import TURN_LIMIT, Rules
 from service.rummy.shuffle import SHUFFLE, committed
+
+MOST_THROWN = 24
+"""So many discards a computer player remembers."""
 
 Instant = Annotated[datetime, Meta(tz=True)]
 
@@ -113,7 +117,7 @@ class DealView(Struct, frozen=True, kw_only=True):
 
 
 class NextDeal(Struct, frozen=True):
-    """A deal to come: its secret is fixed, and the seats can add entropy to it (table.7)."""
+    """A deal to come: its secret is fixed, and the seats can add entropy to it (table.8)."""
 
     deal: Annotated[Count, Meta(description="Which deal of the match, from 1.")]
     commitment: Annotated[str, Meta(description="SHA-256 of the secret, in hex.")]
@@ -150,6 +154,39 @@ class MatchView(Struct, frozen=True, kw_only=True):
     fairness: Fairness
 
 
+class DiscardView(Struct, frozen=True):
+    """A card that came onto the discard pile."""
+
+    seat: Annotated[
+        SeatNumber | None,
+        Meta(description="Who discarded it; null: it was turned up, at the deal or by a turnover."),
+    ]
+    card: Card
+    gone: Annotated[
+        Gone | None, Meta(description="How it left the pile; null: it lies there still.")
+    ]
+    by: Annotated[SeatNumber | None, Meta(description="Who took it or called it.")]
+
+
+class MemoryView(Struct, frozen=True):
+    """What everybody saw of the deal being played, for those who do not remember it."""
+
+    taken: Annotated[
+        tuple[tuple[Card, ...], ...],
+        Meta(
+            description="By seat: the cards seen going into that hand, from the discard pile or "
+            "out of a meld, and not leaving it since."
+        ),
+    ]
+    discards: Annotated[
+        tuple[DiscardView, ...],
+        Meta(
+            description="All that came onto the discard pile in this deal, in order. Those that "
+            "are not gone are the pile; the last of them is the upcard."
+        ),
+    ]
+
+
 class Sight(Struct, frozen=True, kw_only=True):
     """All that an attentive player at `seat` knows: what a computer player decides by.
 
@@ -162,7 +199,7 @@ class Sight(Struct, frozen=True, kw_only=True):
     picked: tuple[tuple[int, Card], ...]
     """Cards, with their seat, that went into that hand face up and have not left it."""
     thrown: tuple[tuple[int, Card], ...]
-    """The last discards of the deal with their seat, the oldest first."""
+    """The last MOST_THROWN discards of the deal with their seat, the oldest first."""
     pile: tuple[Card, ...]
     """The discard pile, the oldest card first: each of its cards was the upcard once."""
 
@@ -231,8 +268,25 @@ def sight(match: Match, seat: int, now: int, most_moves: int) -> Sight:
         seat=seat,
         view=view(match, seat, now, most_moves),
         picked=deal.picked if deal else (),
-        thrown=deal.thrown if deal else (),
+        thrown=_last_thrown(deal) if deal else (),
         pile=deal.pile if deal else (),
+    )
+
+
+def memory(match: Match) -> MemoryView | None:
+    """What everybody saw of the deal being played, if there is one: the same for all."""
+    deal = match.deal
+    if deal is None:
+        return None
+    return MemoryView(
+        taken=tuple(
+            in_order(card for owner, card in deal.picked if owner == seat)
+            for seat in range(match.rules.players)
+        ),
+        discards=tuple(
+            DiscardView(thrown.seat, thrown.card, thrown.gone, thrown.by)
+            for thrown in deal.discards
+        ),
     )
 
 
@@ -304,9 +358,21 @@ def reveals(event: Event) -> bool:
             return False
 
 
+def melds_of(deal: Deal) -> tuple[MeldView, ...]:
+    """The melds on the table."""
+    return tuple(
+        MeldView(meld.id, meld.owner, meld.kind, meld.cards, meld.faces) for meld in deal.melds
+    )
+
+
 def instant(milliseconds: int) -> datetime:
     """A time of the state as a time to show."""
     return _EPOCH + timedelta(milliseconds=milliseconds)
+
+
+def _last_thrown(deal: Deal) -> tuple[tuple[int, Card], ...]:
+    thrown = [(each.seat, each.card) for each in deal.discards if each.seat is not None]
+    return tuple(thrown[-MOST_THROWN:])
 
 
 def _deal_view(deal: Deal, rules: Rules, now: int) -> DealView:
@@ -323,9 +389,7 @@ def _deal_view(deal: Deal, rules: Rules, now: int) -> DealView:
         turnovers=deal.turnovers,
         turnovers_left=None if rules.turnovers is None else rules.turnovers - deal.turnovers,
         hand_sizes=tuple(map(len, deal.hands)),
-        melds=tuple(
-            MeldView(meld.id, meld.owner, meld.kind, meld.cards, meld.faces) for meld in deal.melds
-        ),
+        melds=melds_of(deal),
         melds_left=0 if melds_are_over(deal, rules) else melds_left(deal, rules),
         call=_call_view(deal, rules, now),
     )

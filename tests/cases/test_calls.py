@@ -107,7 +107,7 @@ def test_case_35_a_timed_call_is_open_for_the_agreed_seconds_and_the_draw_waits(
     assert deal_of(match).window == CallWindow(0, NOW + 5000, NOW)
     for draw in ("draw", "take"):
         refusal = refuse(match, draw, "call_pending", "call-rummy.5")
-        assert refusal.params == {"seconds": 5}
+        assert refusal.params == {"upcard": "8S", "seconds": 5}
     called = accept(match, "rummy 1", seat=2, now=NOW + 4999)
     accept(called, "take", now=NOW + 4999)
     refuse(match, "rummy 1", "call_closed", "call-rummy.5", seat=2, now=NOW + 5000)

@@ -5,6 +5,8 @@ The events are those that one seat, or a spectator, may read.
 
 from collections import Counter
 
+from tests.remembered import remembered
+
 
 class Ledger:
     """The book that a player keeps of the match."""
@@ -26,6 +28,10 @@ class Ledger:
         self.names: list[str] = []
         self.away: set[int] = set()
         self.rematch: str | None = None
+        self.commitments: dict[int, str] = {}
+        self.entropy: dict[int, str] = {}
+        self.revealed: list[dict] = []
+        self.of_deal: list[dict] = []
 
     def enter(self, entries: list[dict]) -> None:
         """Write down what comes next in the log. There are no gaps and nothing comes twice."""
@@ -33,6 +39,9 @@ class Ledger:
             assert entry["id"] == self.read + 1
             self.read = entry["id"]
             event = entry["event"]
+            if event["type"] == "dealt":
+                self.of_deal = []
+            self.of_deal.append(event)
             getattr(self, "_" + event["type"])(event)
 
     def agrees_with(self, view: dict) -> None:
@@ -47,7 +56,10 @@ class Ledger:
         deal = view["deal"]
         if deal is None:
             assert self.result is not None
+            assert view["memory"] is None
             return
+        if view["memory"] is not None:  # asked for
+            assert view["memory"] == remembered(self.of_deal, view["options"])
         assert deal["number"] == len(self.dealers)
         assert deal["dealer"] == self.dealers[-1]
         assert deal["stock"] == self.stock
@@ -92,10 +104,31 @@ class Ledger:
 
     def _started(self, event: dict) -> None:
         assert event["players"] == len(self.names)
-        self.totals = [0] * event["players"]
+        self.totals = event["totals"]
+        assert len(self.totals) == event["players"]
+
+    def _committed(self, event: dict) -> None:
+        assert event["deal"] == len(self.commitments) + 1
+        self.commitments[event["deal"]] = event["commitment"]
+
+    def _entropy_added(self, event: dict) -> None:
+        assert len(self.commitments) == len(self.dealers) + 1, "it is for a deal committed to"
+        self.entropy[event["seat"]] = event["entropy"]
+
+    def _revealed(self, event: dict) -> None:
+        proof = event["proof"]
+        assert proof["deal"] == len(self.dealers)
+        assert proof["commitment"] == self.commitments[proof["deal"]]
+        self.revealed.append(proof)
 
     def _dealer_drawn(self, event: dict) -> None:
         self.first_dealer = event["seat"]
+
+    def _committed(self, _event: dict) -> None:
+        """Nothing that shows at the table."""
+
+    _revealed = _committed
+    _entropy_added = _committed
 
     def _dealt(self, event: dict) -> None:
         players = len(self.names)

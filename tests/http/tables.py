@@ -180,7 +180,7 @@ class Player:
         return entries
 
     def _path(self, part: str) -> str:
-        return f"/v1/games/{self.game_id}" + (f"/{part}" if part else "")
+        return f"/v1/games/{self.game_id}" + (f"/{part}" if part and part[0] != "?" else part)
 
     def _headers(self, headers: dict[str, str]) -> dict[str, str]:
         """Headers by name, with underscores for dashes: `if_match='"3"'`."""

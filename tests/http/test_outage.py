@@ -58,6 +58,7 @@ REQUESTS = {
     "createGame": ("POST", "", {"variant": "straight", "name": "ada", "options": {"deals": 1}}),
     "listGames": ("GET", "", None),
     "getGame": ("GET", "/{id}", None),
+    "getGameRules": ("GET", "/{id}/rules", None),
     "joinGame": ("POST", "/{id}/join", {"name": "eva"}),
     "addComputers": ("POST", "/{id}/computers", {"levels": ["steady"]}),
     "removePlayer": ("POST", "/{id}/remove", {"seat": 1}),
@@ -70,6 +71,8 @@ REQUESTS = {
     "queryGames": ("POST", "/query", {"tokens": [f"{'a' * 16}.{'A' * 43}"]}),
     "getScore": ("GET", "/{id}/score", None),
     "getEvents": ("GET", "/{id}/events", None),
+    "getDeal": ("GET", "/{id}/deals/1", None),
+    "getReplay": ("GET", "/{id}/replay", None),
     "listMoves": ("GET", "/{id}/moves", None),
     "draw": ("POST", "/{id}/draw", {"from": "stock"}),
     "meld": ("POST", "/{id}/meld", {"cards": ["5C", "5D", "5H"]}),
@@ -85,6 +88,9 @@ WITHOUT_STORE = {
     "getHealth": "/healthz",
     "listVariants": "/v1/variants",
     "getVariant": "/v1/variants/straight",
+    "getVariantRules": "/v1/variants/straight/rules",
+    "listErrors": "/errors",
+    "getError": "/errors/draw_first",
 }
 
 
@@ -175,7 +181,7 @@ def test_after_a_stall_the_match_goes_on(fragile, valkey):
     until(lambda: fragile.client().get("/readyz").status_code == 200)
     assert code(mover.draw("stock")) in {"200", "already_drawn"}
     assert table.game().version == 3
-    assert [entry["id"] for entry in table.stranger.log()] == list(range(1, 7))
+    assert [entry["id"] for entry in table.stranger.log()] == list(range(1, 8))
 
 
 def test_a_restart_between_two_requests_is_not_noticed(fragile, valkey):

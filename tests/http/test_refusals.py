@@ -1,15 +1,23 @@
 """Every refusal: what is asked, which status, code and clause answer, and that nothing changed."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import msgspec
 import pytest
 from msgspec.structs import replace
-from werkzeug.test import TestResponse
+from werkzeug.middleware.dispatcher import DispatcherMiddleware
+from werkzeug.test import Client, TestResponse
 
-from service.errors import RummyError
+from service.api.problems import status_of_code
+from service.app import create_app
+from service.catalogue import CATALOGUE
+from service.config import Config
+from service.errors import BadCard, RummyError
+from service.rummy.cards import pack, parse_card
 from service.rummy.model import CallWindow, Move
+from service.rummy.rules import OPTIONS, PRESETS
 from tests.http.tables import House, Player, Table
 from tests.positions import move
 
@@ -27,7 +35,7 @@ CANNOT_BE_REACHED = {
     "bad_card": "a card that is none is an invalid_request, which names its field",
     "too_busy": "32 lost races in a row: no test can count on losing them",
 }
-ELSEWHERE = {"store_unavailable": "test_outage.py"}
+ELSEWHERE = {"store_unavailable": "test_outage.py", "no_replay": "test_replays.py"}
 
 
 def test_each_leaf_of_the_tree_of_errors_is_refused_here_or_it_is_said_why_not():
@@ -35,6 +43,8 @@ def test_each_leaf_of_the_tree_of_errors_is_refused_here_or_it_is_said_why_not()
     known = told | CANNOT_BE_REACHED.keys() | ELSEWHERE.keys()
     assert known == {leaf.code for leaf in leaves()}
     assert not told & CANNOT_BE_REACHED.keys()
+    assert CATALOGUE.keys() == known | {code for _, code, *_ in UNHEARD}
+    assert all(CATALOGUE[leaf.code].kind is leaf for leaf in leaves())
 
 
 # ------------------------------------------------------------------------------------- moves
@@ -42,7 +52,10 @@ def test_each_leaf_of_the_tree_of_errors_is_refused_here_or_it_is_said_why_not()
 
 @dataclass(frozen=True)
 class Refusal:
-    """One line of the table: a position, who asks for what, and the answer."""
+    """One line of the table: a position, who asks for what, and the answer.
+
+    A text such as "turn meld 5C 5D 5H / layoff 1 9S / discard KH" is a whole turn.
+    """
 
     text: str
     code: str
@@ -162,6 +175,69 @@ MOVES = [
         after=("take 9D",),
     ),
     refusal("turn", "turn_unfinished", "common.3"),
+    # a whole turn: which of its plays
+    refusal("turn meld 5C 5D 9S / discard KH", "not_a_meld", "common.4"),
+    refusal("turn meld 5C 5D 5H / meld 5C 5D 5S / discard KH", "meld_limit", "straight.3"),
+    refusal("turn meld 5C 5D 5S / discard KH", "not_in_hand", "common.3"),
+    refusal("turn meld 5C 5D 5H / discard 5C", "not_in_hand", "common.3"),
+    refusal("turn meld 5C 5D 5H / discard KH", "not_in_hand", "common.8", hands="5C 5D 5H | 2S"),
+    refusal(
+        "turn layoff 1 9S / meld 5C 5D 5H / discard KH", "melds_first", "straight.3",
+        melds="1: 9C 9D 9H",
+    ),
+    refusal(
+        "turn meld 5C 5D 5H", "final_discard_needed", "call-rummy.3", variant="call-rummy",
+        hands="5C 5D 5H | 2S",
+    ),
+    refusal(
+        "turn meld 5C 5D 5H", "would_be_stuck", "common.13", hands="5C 5D 5H 9D | 2S", taken="9D",
+    ),
+    refusal(
+        "turn meld 5C JK 6C / discard KH", "joker_unclear", "jokers.2", variant="seven-card",
+        jokers=2, hands="5C 6C JK KH | 2S",
+    ),
+    refusal(
+        "turn meld 5C 6C=4C JK=7C / discard KH", "joker_misnamed", "jokers.2",
+        variant="seven-card", jokers=2, hands="5C 6C JK KH | 2S",
+    ),
+    refusal(
+        "turn swap 1 5C / discard KH", "no_joker_there", "jokers.3", variant="seven-card",
+        jokers=2, melds="1: 7C JK=8C 9C",
+    ),
+    refusal(
+        "turn swap 1 5C / discard KH", "no_swaps", "jokers.3", variant="seven-card", jokers=2,
+        joker_swap=False, melds="1: JK=5C 6C 7C",
+    ),
+    refusal("turn layoff 1 5C / discard KH", "no_such_meld", "common.7"),
+    refusal("turn layoff 1 5C / discard KH", "does_not_fit", "common.4", melds="1: 8C 8D 8H"),
+    refusal(
+        "turn layoff 1 9S / discard KH", "no_layoffs", "common.7", melds="1: 9C 9D 9H",
+        layoffs="none",
+    ),
+    refusal(
+        "turn layoff 1 9S / discard KH", "not_your_meld", "seven-card.3", melds="1: 9C 9D 9H",
+        variant="seven-card",
+    ),
+    refusal("turn discard KH", "draw_first", "common.3", phase="draw"),
+    refusal("turn discard 2S", "not_your_turn", "common.1", seat=1),
+    # the other clauses
+    refusal(
+        "meld 5C 5D 5H 5S JK=5C", "not_a_meld", "common.5", jokers=2,
+        hands="5C 5D 5H 5S JK KH | 2S",
+    ),
+    refusal("meld JK JK JK", "not_a_meld", "jokers.1", jokers=3, hands="JK JK JK KH | 2S"),
+    refusal(
+        "layoff 1 JK", "does_not_fit", "common.5", jokers=2, hands="JK KH | 2S",
+        melds="1: 8C 8D 8H 8S",
+    ),
+    refusal(
+        "meld 7C 7D 7H", "meld_limit", "seven-card.3", variant="seven-card",
+        hands="5C 5D 5H 7C 7D 7H KH | 2S", after=("meld 5C 5D 5H",),
+    ),
+    refusal(
+        "meld 5C 5D 5H", "final_discard_needed", "common.15", final_discard=True,
+        hands="5C 5D 5H | 2S",
+    ),
     # the call
     refusal("rummy 1", "no_calls", "call-rummy.5", pile="8C", seat=1),
     refusal("rummy 1", "own_discard", "call-rummy.5", **CALLED),
@@ -176,22 +252,41 @@ MOVES = [
 # fmt: on
 
 
+NOTHING_IS_NEAR = {"no_calls", "call_closed", "own_discard"}
+"""To a call where there is none, whatever else may be legal."""
+
+
 @pytest.mark.parametrize("line", MOVES, ids=lambda line: f"{line.code}: {line.text}")
 def test_a_move_is_refused_with_its_clause_and_changes_nothing(house, line):
-    position = dict(line.position)
-    before = position.pop("after", ())
-    table = house.position(**position)
-    for text in before:
-        assert table.players[0].play(text).status_code == 200
-    player = table.players[line.seat]
+    table, player = laid_out(house, line)
     answer = refused(table, lambda: ask(player, line.text))
     assert (answer.status_code, answer.json["code"], answer.json["rule"]) == (
         409,
         line.code,
         line.rule,
     )
-    assert line.text == "turn" or move(line.text) not in listed(player)
-    assert is_playable(table)
+    assert refused(table, lambda: ask(player, line.text, "?check=true")).json == answer.json
+    legal = listed(player)
+    assert line.text.startswith("turn") or move(line.text) not in legal
+    suggested = answer.json.get("try", [])
+    assert len(suggested) <= 3
+    assert bool(suggested) == (bool(legal) and line.code not in NOTHING_IS_NEAR), suggested
+    for body in suggested:
+        assert player.post(f"{body['move']}?check=true", body).status_code == 200, body
+    if suggested:
+        assert player.make(suggested[0]).status_code == 200
+    else:
+        assert is_playable(table)
+
+
+def laid_out(house: House, line: Refusal) -> tuple[Table, Player]:
+    """The position of the line, and who is refused there."""
+    position = dict(line.position)
+    before = position.pop("after", ())
+    table = house.position(**position)
+    for text in before:
+        assert table.players[0].play(text).status_code == 200
+    return table, table.players[line.seat]
 
 
 # ------------------------------------------------------------------------------ other requests
@@ -226,6 +321,10 @@ def a_rematch(house: House) -> Table:
     table = Table(house, asked.json["game"]["id"])
     table.seat(asked)
     return table
+
+
+def from_memory(house: House) -> Table:
+    return house.position(hands="5C 5D KH | 2S 3S", pile="9D", memory=False)
 
 
 def by_invitation(house: House) -> Table:
@@ -264,6 +363,21 @@ def drawn_with_a_key(house: House) -> Table:
     return table
 
 
+def for_five_with_four(house: House) -> Table:
+    """With four players it would be one deck, which has too few cards."""
+    return house.waiting("seven-card", 5, taken=4, hand_size=20)
+
+
+def in_order_for_five_with_four(house: House) -> Table:
+    """With four players it would be one deck, and the order of the cards is one of two."""
+    practice = {"order": list(pack(2, 0))}
+    return house.waiting("seven-card", 5, taken=4, more={"practice": practice})
+
+
+def alone_at(variant: str) -> Callable[[House], Table]:
+    return lambda house: house.waiting(variant, 3)
+
+
 def for_four_with_two(house: House) -> Table:
     """Parlett's game with two decks is for four players and more."""
     return house.waiting("parlett", 4, taken=2, decks=2)
@@ -273,6 +387,16 @@ def of_a_later_service(house: House) -> Table:
     table = playing(house)
     house.redis.hset(f"rummy:{{{table.id}}}:game", "record", b'{"format":99,"game":{}}')
     return table
+
+
+NOT_A_PACK = """\
+[Rummy "1"]
+[Variant "straight"]
+[Players "2"]
+[Options "deals=1"]
+[Dealer "0"]
+[Cards "AS"]
+"""
 
 
 def new(table: Table, **body: object) -> TestResponse:
@@ -327,6 +451,22 @@ REQUESTS: list[tuple[str, int, str, Callable[[House], Table], Ask]] = [
      lambda table: Player(table.house.client(), "a" * 16).post("join", {"name": "eva"})),
     ("a variant that does not exist", 404, "no_such_variant", playing,
      lambda table: table.house.client().get("/v1/variants/canasta")),
+    ("the rules of a variant that does not exist", 404, "no_such_variant", playing,
+     lambda table: table.house.client().get("/v1/variants/canasta/rules")),
+    ("the rules of a variant for too many players", 422, "options_refused", playing,
+     lambda table: table.house.client().get("/v1/variants/straight/rules?players=7")),
+    ("the rules of a game with a token of another table", 403, "not_your_seat", playing,
+     lambda table: elsewhere(table).get("rules")),
+    ("a code that does not exist", 404, "no_such_error", playing,
+     lambda table: table.house.client().get("/errors/canasta")),
+    ("a look with what everybody saw, from memory", 409, "no_memory", from_memory,
+     lambda table: table.players[GUEST].get("?memory=true")),
+    ("a spectator's look at such a table", 409, "no_memory", from_memory,
+     lambda table: table.stranger.get("?memory=true")),
+    ("a move at such a table, to be answered with it", 409, "no_memory", from_memory,
+     lambda table: table.players[HOST].post("discard?memory=true", {"card": "KH"})),
+    ("a check of such a move", 409, "no_memory", from_memory,
+     lambda table: table.players[HOST].post("discard?memory=true&check=true", {"card": "KH"})),
     ("a seat at a full table", 409, "table_full", full,
      lambda table: table.stranger.post("join", {"name": "eva"})),
     ("a seat when the match has begun", 409, "already_started", playing,
@@ -335,7 +475,13 @@ REQUESTS: list[tuple[str, int, str, Callable[[House], Table], Ask]] = [
      lambda table: table.players[HOST].post("start")),
     ("a start with nobody else there", 409, "too_few_players", just_made,
      lambda table: table.players[HOST].post("start")),
+    *((f"a start of {variant} with nobody else there", 409, "too_few_players", alone_at(variant),
+       lambda table: table.players[HOST].post("start")) for variant in PRESETS),
     ("a start that the options do not fit", 409, "options_do_not_fit", for_four_with_two,
+     lambda table: table.players[HOST].post("start")),
+    ("a start with too many cards for each", 409, "options_do_not_fit", for_five_with_four,
+     lambda table: table.players[HOST].post("start")),
+    ("a start that the order does not fit", 409, "options_do_not_fit", in_order_for_five_with_four,
      lambda table: table.players[HOST].post("start")),
     ("a move before the start", 409, "not_started", waiting,
      lambda table: table.players[HOST].draw("stock")),
@@ -351,6 +497,8 @@ REQUESTS: list[tuple[str, int, str, Callable[[House], Table], Ask]] = [
      lambda table: table.stranger.get()),
     ("the log of a match without spectators", 403, "no_spectators", unwatched,
      lambda table: table.stranger.get("events")),
+    ("the rules of a match without spectators", 403, "no_spectators", unwatched,
+     lambda table: table.stranger.get("rules")),
     ("the score of a match without spectators", 403, "no_spectators", unwatched,
      lambda table: table.stranger.get("score")),
     ("a seat at a closed table", 409, "table_closed", shut,
@@ -377,6 +525,8 @@ REQUESTS: list[tuple[str, int, str, Callable[[House], Table], Ask]] = [
      lambda table: table.players[GUEST].post("remove", {"seat": HOST})),
     ("removing who is not there", 409, "no_such_seat", waiting,
      lambda table: table.players[HOST].post("remove", {"seat": 2})),
+    ("removing who is not there any more", 409, "no_such_seat", waiting,
+     lambda table: table.players[HOST].post("remove", {"seat": GUEST, "name": "eva"})),
     ("removing oneself", 409, "own_seat", waiting,
      lambda table: table.players[HOST].post("remove", {"seat": HOST})),
     ("removing when the match has begun", 409, "already_started", playing,
@@ -397,6 +547,20 @@ REQUESTS: list[tuple[str, int, str, Callable[[House], Table], Ask]] = [
      lambda table: table.players[GUEST].post("entropy", {"entropy": "heads"})),
     ("entropy after the end", 409, "match_over", over,
      lambda table: table.players[GUEST].post("entropy", {"entropy": "heads"})),
+    ("the deal that is being played", 409, "deal_not_over", playing,
+     lambda table: table.players[GUEST].get("deals/1")),
+    ("a deal that has not begun", 404, "no_such_deal", playing,
+     lambda table: table.players[GUEST].get("deals/2")),
+    ("a deal before the start", 409, "not_started", waiting,
+     lambda table: table.players[GUEST].get("deals/1")),
+    ("a replay before the start", 409, "not_started", waiting,
+     lambda table: table.stranger.get("replay")),
+    ("a replay of a closed table", 409, "table_closed", shut,
+     lambda table: table.stranger.get("replay")),
+    ("a replay of a match without spectators", 403, "no_spectators", unwatched,
+     lambda table: table.stranger.get("replay")),
+    ("a deal of a match without spectators", 403, "no_spectators", unwatched,
+     lambda table: table.stranger.get("deals/1")),
     ("returning before the start", 409, "not_started", waiting,
      lambda table: table.players[GUEST].post("return")),
     ("leaving after the end", 409, "match_over", over,
@@ -445,6 +609,12 @@ REQUESTS: list[tuple[str, int, str, Callable[[House], Table], Ask]] = [
      lambda table: new(table, options={})),
     ("a practice table without a seed", 422, "bad_practice", playing,
      lambda table: new(table, options={"deals": 1}, practice={})),
+    ("a dealer who does not sit there", 422, "bad_practice", playing,
+     lambda table: new(table, options={"deals": 1}, practice={"seed": "tea", "dealer": 5})),
+    ("a text that is no deal", 422, "bad_notation", playing,
+     lambda table: new(table, practice={"deal": "[Rummy]"})),
+    ("a deal that cannot be played", 422, "bad_replay", playing,
+     lambda table: new(table, practice={"deal": NOT_A_PACK})),
     ("a pack that is none", 422, "bad_practice", playing,
      lambda table: new(table, options={"deals": 1}, practice={"order": ["AS"] * 52})),
     ("a record of a later version of the service", 503, "unreadable_record", of_a_later_service,
@@ -464,12 +634,92 @@ def test_a_request_is_refused_and_changes_nothing(house, status, code, setting, 
     answer = refused(table, lambda: ask_for(table))
     assert (answer.status_code, answer.json["code"]) == (status, code), answer.text
     assert answer.json["status"] == status
-    assert answer.json["type"] == f"urn:rummy:problem:{code}"
+    assert answer.json["type"] == f"/errors/{code}"
+    assert answer.json["title"] == CATALOGUE[code].title
     assert answer.json["detail"]
+    assert "try" not in answer.json
     assert ("Retry-After" in answer.headers) == (status == 503)
     assert ("WWW-Authenticate" in answer.headers) == (status == 401)
     if setting is playing:
         assert is_playable(table)
+
+
+# ------------------------------------------------------------------- what the framework refuses
+
+# fmt: off
+UNHEARD: list[tuple[int, str, Callable[[Client], TestResponse]]] = [
+    (400, "bad_request",
+     lambda client: client.post("/v1/games", data=b"{", content_type="application/json")),
+    (404, "no_such_route", lambda client: client.get("/v2/games")),
+    (405, "method_not_allowed", lambda client: client.delete("/v1/games")),
+    (413, "body_too_large", lambda client: client.post("/v1/games", data=b" " * 70_000)),
+    (415, "unsupported_media_type",
+     lambda client: client.post("/v1/games", data=b"{}", content_type="text/plain")),
+    (500, "internal_error", lambda client: client.get("/broken")),
+]
+# fmt: on
+
+
+@pytest.mark.parametrize(("status", "code", "ask_for"), UNHEARD)
+def test_what_the_framework_refuses_is_explained_too(redis_url, status, code, ask_for):
+    app = create_app(Config(redis_url=redis_url))
+    app.add_url_rule("/broken", view_func=lambda: 1 / 0)
+    answer = ask_for(app.test_client())
+    assert (answer.status_code, answer.json["code"]) == (status, code)
+    assert answer.json["type"] == f"/errors/{code}"
+    assert answer.json["title"] == CATALOGUE[code].title
+    assert answer.json.keys() == {"type", "title", "status", "detail", "instance", "code"}
+
+
+def test_behind_a_prefix_the_type_has_the_prefix_too(house):
+    client = Client(DispatcherMiddleware(house.app, {"/cards & more": house.app}))
+    answer = client.get("/cards & more/v1/games/aaaaaaaaaaaaaaaa")
+    assert answer.json["type"] == "/cards%20%26%20more/errors/no_such_game"
+    answer = client.get("/cards & more/v1/tables")
+    assert answer.json["type"] == "/cards%20%26%20more/errors/no_such_route"
+
+
+# -------------------------------------------------------------------------------- the catalogue
+
+
+def test_each_entry_explains_its_code_in_two_to_four_sentences():
+    for entry in CATALOGUE.values():
+        assert 2 <= entry.explanation.count(". ") + 1 <= 4, entry.code
+        assert entry.explanation.endswith("."), entry.code
+        assert all(text.endswith(".") for text in entry.params.values()), entry.code
+        assert entry.title, entry.code
+        assert 400 <= status_of_code(entry.code) <= 599
+
+
+def test_the_catalogue_lists_no_clause_and_no_value_that_no_refusal_has(house):
+    """That it lists all that a refusal has is seen to wherever a test is refused anything."""
+    seen: dict[str, tuple[set, set]] = defaultdict(lambda: (set(), set()))
+    for answer in everything_refused(house):
+        rules, params = seen[answer.json["code"]]
+        rules.update({answer.json["rule"]} if "rule" in answer.json else ())
+        params.update(answer.json.get("params", ()))
+    with pytest.raises(BadCard) as refusal:
+        parse_card("10H")
+    seen["bad_card"] = (set(), {*refusal.value.params})
+    known = {entry.code: ({*entry.rules}, {*entry.params}) for entry in CATALOGUE.values()}
+    never = CANNOT_BE_REACHED.keys() - {"bad_card"} | ELSEWHERE.keys()
+    assert {code: known[code] for code in seen} == seen
+    assert known.keys() - seen.keys() == never | {code for _, code, _ in UNHEARD}
+
+
+def everything_refused(house: House) -> Iterator[TestResponse]:
+    """The answers to all lines of the tables above, and to every option with a wrong value."""
+    for line in MOVES:
+        yield ask(laid_out(house, line)[1], line.text)
+    for _, _, _, setting, ask_for in REQUESTS:
+        yield ask_for(setting(house))
+    for variant in PRESETS:
+        for option in OPTIONS.values():
+            wrong = option.high + 1 if option.kind == "number" else "wild"
+            yield house.new_table(variant, options={option.name: wrong})
+
+
+# --------------------------------------------------------------------------------- what they say
 
 
 def test_a_card_is_not_in_your_hand_wherever_it_is(house):
@@ -532,8 +782,14 @@ def test_every_field_at_fault_is_told_at_once(house):
     }
 
 
-def ask(player: Player, text: str) -> TestResponse:
-    return player.post("turn", {}) if text == "turn" else player.play(text)
+def ask(player: Player, text: str, query: str = "") -> TestResponse:
+    if not text.startswith("turn"):
+        body = msgspec.to_builtins(move(text))
+        return player.post(body["move"] + query, body)
+    steps = [msgspec.to_builtins(move(step)) for step in text[5:].split("/") if step.strip()]
+    plays = [step for step in steps if step["move"] != "discard"]
+    discards = [step["card"] for step in steps if step["move"] == "discard"]
+    return player.post("turn" + query, {"plays": plays, "discard": (*discards, None)[0]})
 
 
 def listed(player: Player) -> list[Move]:

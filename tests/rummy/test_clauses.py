@@ -15,7 +15,7 @@ COUNTS = {
     "seven-card": 6,
     "parlett": 6,
     "call-rummy": 7,
-    "table": 6,
+    "table": 7,
 }
 CLAUSES = {f"{group}.{n}" for group, count in COUNTS.items() for n in range(1, count + 1)}
 

@@ -207,7 +207,7 @@ def test_melding_is_never_compulsory(variant: str) -> None:
 def test_a_card_not_in_the_hand_is_one_answer_wherever_it_is(text: str, where: str) -> None:
     match = position(hands="5C 5D 5H KH | 2C 3C 4C", melds="0: 7C 7D 7H", pile="8D 9D")
     error = refusal(match, text, NotInHand, "common.3")
-    assert error.detail.endswith("not in your hand."), where
+    assert error.detail.startswith("Not in your hand: "), where
 
 
 # ------------------------------------------------------------------------------- common.4

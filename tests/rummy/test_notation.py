@@ -1,6 +1,7 @@
 """A deal as text: what is written reads as it was, and what cannot be read is told by its line."""
 
 from contextlib import suppress
+from pathlib import Path
 from random import Random
 from time import perf_counter
 
@@ -282,3 +283,19 @@ def test_long_texts_are_read_fast(part):
         with pytest.raises(BadNotation):
             read(attempt)
     assert perf_counter() - start < 0.5
+
+
+# ------------------------------------------------------------------------------- as it is described
+
+
+def test_the_example_of_the_description_is_a_deal_as_the_service_writes_it():
+    page = (Path(__file__).parents[2] / "docs" / "notation.md").read_text()
+    text = page.partition("```text\n")[2].partition("```")[0]
+    record = read(text)
+    assert written(record, ["Ada", "Bo", "Cleo"]) == text
+    *_, last = positions(record)
+    assert last.match.last is not None
+    assert (last.match.last.winner, last.match.last.how) == (0, "discard")
+    assert record.moves[16].move == Swap(2, "3H")
+    for header in ("Rummy", "Variant", "Players", "Options", "Deal", "Dealer", "Totals", "Cards"):
+        assert f'\n| `[{header} "' in page

@@ -44,6 +44,7 @@ TABLE: list[tuple[str, OptionValue, OptionValue, OptionValue, OptionValue]] = [
     ("target", None, None, None, None),
     ("turn_seconds", None, None, None, None),
     ("away_after", 3, 3, 3, 3),
+    ("memory", True, True, True, True),
 ]
 
 
@@ -95,6 +96,7 @@ VALUES: dict[str, tuple[list[OptionValue], list[OptionValue]]] = {
     "target": ([None], [0, 100_001, -1, "100", True]),
     "turn_seconds": ([None, 5, 604_800], [0, 4, 604_801, "5", True]),
     "away_after": ([1, 3, 100], [None, 0, 101, "3", True]),
+    "memory": ([True, False], [None, 0, 1, "yes"]),
 }
 
 

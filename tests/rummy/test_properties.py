@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import islice
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import pytest
@@ -36,6 +36,7 @@ from service.rummy.model import (
     Deal,
     DealEnded,
     DealerDrawn,
+    Dealt,
     Declined,
     Discard,
     Discarded,
@@ -55,8 +56,9 @@ from service.rummy.model import (
 )
 from service.rummy.rules import PRESETS, TURN_LIMIT, OptionValue, Rules, agree
 from service.rummy.shuffle import secret_of
-from service.rummy.view import DealtTo, PublicEvent, redact, view
+from service.rummy.view import DealtTo, PublicEvent, memory, redact, view
 from tests.positions import deal_of
+from tests.remembered import remembered
 from tests.rummy.chance import LATER, NOW, choose, random_rules
 
 clause = pytest.mark.clause
@@ -222,12 +224,19 @@ def check_match(rules: Rules, number: str, keen: float = 0.7, most: int = 10_000
     reader = Reader()
     for event in events:
         reader.read(redact(event, None))
+    told = list(events)
     dealt = 0
     for before, _, move, match, events, now in steps(start, chance, keen, most):
         dealt = note(seen, before, move, match, events, dealt)
         check_cards(match)
         check_events(events, before, match, reader)
+        for event in events:
+            if isinstance(event, Dealt):
+                told.clear()
+            told.append(event)
         deal = deal_of(before)
+        if deal.turns < 20 or deal.turns % 50 == 0:
+            check_memory(match, told)
         tight = deal.phase == "play" and len(deal.hands[deal.turn]) <= (4 if deal.taken else 1)
         if chance.random() < (0.01 if deal.turns > 50 else 1 if tight else 0.1):
             seen += check_refusals(before, chance, now)
@@ -265,6 +274,22 @@ def check_events(events: tuple[Event, ...], before: Match, after: Match, reader:
                 assert after.deal.number == result.number + 1
     if after.deal is not None:
         reader.check(after.deal)
+
+
+def check_memory(match: Match, told: list[Event]) -> None:
+    """Whoever read the log of the deal with attention knows what the memory tells, and no less."""
+    if match.deal is None:
+        assert memory(match) is None
+        return
+    shown = as_json(memory(match))
+    options = as_json(match.rules)
+    for seat in (None, *range(match.rules.players)):
+        read = as_json([redact(event, seat) for event in told])
+        assert shown == remembered(read, options)
+    lying = [entry["card"] for entry in shown["discards"] if entry["gone"] is None]
+    assert lying == list(match.deal.pile)
+    for cards, hand in zip(shown["taken"], match.deal.hands, strict=True):
+        assert not Counter(cards) - Counter(hand)
 
 
 def check_refusals(match: Match, chance: Random, now: int) -> Counter[str]:
@@ -309,6 +334,7 @@ def check_hidden(match: Match, events: tuple[Event, ...], chance: Random, now: i
             # That is made of the seed alone, which is another one now.
             assert other.fairness != seen.fairness
             assert replace(other, fairness=seen.fairness) == seen
+            assert memory(unseen) == memory(match)
             if match.rules.decks == 1 and not match.rules.jokers:
                 check_strings(match, deal, seat, now)
 
@@ -334,6 +360,11 @@ def check_strings(match: Match, deal: Deal, seat: int | None, now: int) -> None:
     hidden |= set(deal.stock)
     shown = replace(view(match, seat, now, MOST_MOVES), last_deal=None)
     assert not hidden & set(strings(msgspec.to_builtins(shown)))
+
+
+def as_json(value: object) -> Any:
+    """The value as a client reads it."""
+    return msgspec.json.decode(msgspec.json.encode(value))
 
 
 def strings(value: object) -> Iterator[str]:

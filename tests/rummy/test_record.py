@@ -11,7 +11,6 @@ from service.rummy.cards import Card
 from service.rummy.engine import new_match
 from service.rummy.model import (
     Call,
-    CallWindow,
     DealEnded,
     DealResult,
     Dealt,
@@ -297,15 +296,6 @@ def test_a_call_and_the_draw_after_it_need_no_times():
             assert last.match.last == deal.after[-1].last
             return
     pytest.fail("nobody called")
-
-
-def test_a_card_that_can_still_be_called_was_discarded_now():
-    rules = agree("call-rummy", 3, {"call": "timed", "call_seconds": 5})
-    (deal,) = played(rules, "window", most=40)
-    place = [isinstance(move.move, Discard) for move in deal.record.moves].index(True, 6)
-    begun = replace(deal.record, moves=deal.record.moves[: place + 1])
-    *_, last = positions(begun, now=77_000)
-    assert deal_of(last.match).window == CallWindow(last.recorded.seat, 82_000, 77_000)
 
 
 def test_what_comes_after_is_the_chance_of_the_match_given(record: DealRecord):
