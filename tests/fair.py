@@ -17,7 +17,8 @@ def secret(match_seed: str, deal: int) -> tuple[str, str]:
 
 
 def commitment(game: str, deal: int, nonce: str, seed: str) -> str:
-    return hashlib.sha256(f"rummy-shuffle-1\n{game}\n{deal}\n{nonce}\n{seed}\n".encode()).hexdigest()
+    text = f"rummy-shuffle-1\n{game}\n{deal}\n{nonce}\n{seed}\n"
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def key(seed: str, entropy: Sequence[str]) -> bytes:
