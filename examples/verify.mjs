@@ -28,7 +28,6 @@ async function shuffled(cards, key, label) {
 
 async function verifyDeal({ number, dealer, cards, turnovers, proof }, before, match, tell) {
   const name = `deal ${number}`, { players, decks, jokers } = match.options;
-  if (!proof || proof.laid_out) return tell(`${name}: laid out for practice, or not committed to`);
   const form = /^rummy-shuffle-1 [0-9a-f]{32} [0-9a-f]{64}( [!-~]*)*$/;
   const plain = form.test([proof.shuffle, proof.nonce, proof.seed, ...proof.entropy].join(" "));
   const secret = lines([match.game, number, proof.nonce, proof.seed]);
@@ -38,6 +37,7 @@ async function verifyDeal({ number, dealer, cards, turnovers, proof }, before, m
   const next = before ? (before.dealer + 1) % players : await lots(key, "dealer")(players);
   const known = before || (number === 1 && match.dealer_by_lot);
   tell(`${name}: dealer`, known ? dealer === next : undefined);
+  if (proof.laid_out) return tell(`${name}: cards, which were laid out for practice`);
   const pack = [...Array(decks).fill(FACES).flat(), ...Array(jokers).fill("JK")];
   const reshuffles = turnovers.map((order, at) => [`turnover ${at + 1}`, order, inOrder(order)]);
   for (const [label, order, from] of [["cards", cards, pack], ...reshuffles])
@@ -47,7 +47,7 @@ export async function verify(told, tell) { // tells what, and whether it fits, i
   for (const { label, word, bound, gives, ...secret } of told.lots ?? [])
     tell(`lot ${gives}`, gives === (await lots(await keyOf(secret), label, word)(bound)));
   for (const match of told.matches ?? [told])
-    for (const [at, deal] of (match.deals ?? [match]).entries())
+    for (const [at, deal] of (match.deals ?? [match.deal]).entries())
       await verifyDeal(deal, match.deals?.[at - 1], match, tell);
 }
 if (globalThis.process?.argv[1]?.endsWith("verify.mjs")) {
