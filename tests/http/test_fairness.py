@@ -15,6 +15,7 @@ from service.rummy.rules import PRESETS
 from tests import fair
 from tests.http.simple_player import choose
 from tests.http.tables import Player, Table, code
+from tests.test_verifier import verified, wrong
 
 NEVER = 99
 """The patience of players who lay nothing down before the pile was turned over so often."""
@@ -217,7 +218,7 @@ def test_the_commitment_is_shown_before_anybody_adds_entropy_and_before_the_deal
 
 
 def test_the_commitment_stays_as_it_is_until_it_is_redeemed(house):
-    table = house.table("straight", 2, deals=3, hand_size=3)
+    table = house.table("seven-card", 2, seed="stays", deals=3, hand_size=3)
     seen: dict[int, set[str]] = {}
     for answer in played(table):
         now = answer.json["game"]["fairness"]
@@ -283,7 +284,7 @@ def test_the_same_again_changes_nothing(house):
 
 @pytest.mark.clause("table.7")
 def test_entropy_counts_for_the_next_deal_alone(house):
-    table = house.table("straight", 2, deals=4, hand_size=3)
+    table = house.table("seven-card", 2, seed="counts", deals=4, hand_size=3)
     add(table, 1, "for-deal-2")
     assert fairness(table)["next"]["entropy"] == ["", "for-deal-2"]
     play_a_deal(table)
@@ -382,7 +383,7 @@ def test_entropy_of_its_own_has_to_be_there(house, body):
 
 @pytest.mark.parametrize("entropy", ["!", "~" * 100, "\"\\'<>&%", "0", "null"])
 def test_any_printable_text_without_spaces_is_entropy(house, entropy):
-    table = house.table("straight", 2, deals=2, hand_size=3)
+    table = house.table("seven-card", 2, seed="any", deals=2, hand_size=3)
     add(table, 1, entropy)
     play_out(table)
     assert Shown(table).check().proofs[2]["entropy"] == ["", entropy]
@@ -459,6 +460,23 @@ def test_whole_matches_are_what_was_promised(house, variant, players, options, s
     assert len(shown.keys[1]) == 32
     replay = table.stranger.get("replay").json
     assert [deal["proof"] for deal in replay["deals"]] == list(shown.proofs.values())
+
+
+def test_the_verifier_agrees_with_the_replays_that_the_service_gives(house):
+    table = house.table("seven-card", 4, seed="verifier", deals=2, jokers=2)
+    add(table, 3, "~")
+    play_out(table, patience=1)
+    replay = table.stranger.get("replay").json
+    lines = verified("-", json.dumps(replay))
+    turned = Shown(table).check().reshuffles
+    assert turned > 0
+    assert len(lines) == 2 * 3 + turned
+    assert {line.split()[0] for line in lines} == {"ok"}
+    for number in (1, 2):
+        deal = table.stranger.get(f"deals/{number}").json
+        assert f"ok deal {number}: cards" in verified("-", json.dumps(deal))
+    replay["deals"][1]["cards"].reverse()
+    assert wrong(replay) == ["deal 2: cards"]
 
 
 def test_a_table_whose_seed_nobody_knows_is_what_was_promised(house):
