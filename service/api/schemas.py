@@ -265,8 +265,8 @@ class PracticeRequest(RequestSchema):
         _MOST_SEATS - 1,
         metadata={"description": "The seat that deals first; left out, it is drawn by lot."},
     )
-    deal = fields.String(
-        validate=validate.Length(1, MOST_CHARACTERS),
+    deal = StringField(
+        validate=_characters(1, MOST_CHARACTERS),
         metadata={
             "description": (
                 "A deal in the text notation (docs/notation.md) that the match begins with, and "

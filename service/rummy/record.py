@@ -112,9 +112,9 @@ def positions(record: DealRecord, match: Match | None = None) -> Iterator[Positi
         shuffled += record.rules.turnover_shuffles and _turned_over(position.events)
     if shuffled < len(record.turnovers):
         raise BadReplay(
-            Text("{orders} orders of shuffled turnovers are given, but there were {turnovers}."),
-            orders=len(record.turnovers),
-            turnovers=shuffled,
+            Text(
+                "{orders} orders of shuffled turnovers are given, but there were {turnovers}."
+            ).format(orders=len(record.turnovers), turnovers=shuffled)
         )
 
 
@@ -148,9 +148,8 @@ def _positions(record: DealRecord, shuffle: Shuffle, match: Match | None) -> Ite
         try:
             match, events = _applied(match, match.deal, step, shuffle)
         except Refused as refusal:
-            raise _broken(
-                number, step, refusal.detail, rule=refusal.rule, refusal=refusal.code
-            ) from refusal
+            why = Text("{why} ({rule})").format(why=refusal.detail, rule=refusal.rule)
+            raise _broken(number, step, why) from refusal
         except _Unfit as unfit:
             raise _broken(number, step, unfit.why) from unfit
         yield Position(match, events, step)
@@ -164,17 +163,9 @@ class _Unfit(Exception):
         self.why = why
 
 
-def _broken(
-    number: int, step: Recorded, why: str, rule: str | None = None, refusal: str | None = None
-) -> BadReplay:
+def _broken(number: int, step: Recorded, why: Text) -> BadReplay:
     detail = Text("Move {move}, by seat {seat}: {why}")
-    return BadReplay(
-        detail.format(move=number, seat=step.seat, why=why),
-        rule=rule,
-        move=number,
-        seat=step.seat,
-        refusal=refusal,
-    )
+    return BadReplay(detail.format(move=number, seat=step.seat, why=why), move=number)
 
 
 def _dealt(record: DealRecord) -> engine.Change:
@@ -182,29 +173,31 @@ def _dealt(record: DealRecord) -> engine.Change:
     try:
         agree(rules.variant, rules.players, {name: getattr(rules, name) for name in OPTIONS})
     except (NoSuchVariant, OptionsRefused) as error:
-        raise BadReplay(error.detail, rule=error.rule) from error
+        raise BadReplay(error.detail) from error
     if record.number < 1:
-        raise BadReplay(Text("The deals of a match are counted from 1."), number=record.number)
+        raise BadReplay(Text("The deals of a match are counted from 1."))
     if not 0 <= record.dealer < rules.players:
         raise BadReplay(
-            Text("There is no seat {dealer} to deal; seats are 0 to {last}."),
-            dealer=record.dealer,
-            last=rules.players - 1,
+            Text("There is no seat {dealer} to deal; seats are 0 to {last}.").format(
+                dealer=record.dealer, last=rules.players - 1
+            )
         )
     if len(record.totals) != rules.players or min(record.totals) < 0:
         raise BadReplay(
-            Text("`totals` takes one number from 0 for each of the {players} seats."),
-            players=rules.players,
+            Text("`totals` takes one number from 0 for each of the {players} seats.").format(
+                players=rules.players
+            )
         )
     wanted, given = Counter(pack(rules.decks, rules.jokers)), Counter(record.cards)
     if given != wanted:
         raise BadReplay(
             Text(
                 "The cards are not the pack of {size} cards. Missing: {missing}. Too many: {extra}."
-            ),
-            size=wanted.total(),
-            missing=in_order((wanted - given).elements()) or ("-",),
-            extra=tuple(sorted((given - wanted).elements())) or ("-",),
+            ).format(
+                size=wanted.total(),
+                missing=in_order((wanted - given).elements()) or "-",
+                extra=tuple(sorted((given - wanted).elements())) or "-",
+            )
         )
     before = Match(rules=rules, seed="", totals=record.totals)
     match, events = engine.deal_from(before, record.number, record.dealer, record.cards)

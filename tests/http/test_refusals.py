@@ -389,13 +389,14 @@ def of_a_later_service(house: House) -> Table:
     return table
 
 
-NOT_A_PACK = """\
+A_DEAL = f"""\
 [Rummy "1"]
 [Variant "straight"]
 [Players "2"]
 [Options "deals=1"]
 [Dealer "0"]
-[Cards "AS"]
+[Cards "{" ".join(pack(1, 0))}"]
+1. 1: take
 """
 
 
@@ -493,6 +494,8 @@ REQUESTS: list[tuple[str, int, str, Callable[[House], Table], Ask]] = [
      lambda table: table.stranger.post("join", {"name": "eva"})),
     ("a seat with another invitation", 403, "invitation_needed", by_invitation,
      lambda table: table.stranger.post("join", {"name": "eva", "invitation": "abcde-fghij"})),
+    ("a seat in a rematch of others", 403, "invitation_needed", a_rematch,
+     lambda table: table.stranger.post("join", {"name": "eva"})),
     ("a look at a match without spectators", 403, "no_spectators", unwatched,
      lambda table: table.stranger.get()),
     ("the log of a match without spectators", 403, "no_spectators", unwatched,
@@ -601,6 +604,8 @@ REQUESTS: list[tuple[str, int, str, Callable[[House], Table], Ask]] = [
      lambda table: table.house.client().get("/v1/games?cursor=first")),
     ("a name that cannot be read", 422, "bad_text", waiting,
      lambda table: table.stranger.post("join", {"name": "e\u202eva"})),
+    ("a name that is too long", 422, "bad_text", waiting,
+     lambda table: table.stranger.post("join", {"name": "e" * 100})),
     ("a field too many", 422, "invalid_request", playing,
      lambda table: table.players[HOST].post("discard", {"card": "KH", "face": "up"})),
     ("a card that is none", 422, "invalid_request", playing,
@@ -611,10 +616,18 @@ REQUESTS: list[tuple[str, int, str, Callable[[House], Table], Ask]] = [
      lambda table: new(table, options={"deals": 1}, practice={})),
     ("a dealer who does not sit there", 422, "bad_practice", playing,
      lambda table: new(table, options={"deals": 1}, practice={"seed": "tea", "dealer": 5})),
+    ("a deal with other options than the table's", 422, "bad_practice", playing,
+     lambda table: new(table, options={"jokers": 2}, practice={"deal": A_DEAL})),
     ("a text that is no deal", 422, "bad_notation", playing,
      lambda table: new(table, practice={"deal": "[Rummy]"})),
     ("a deal that cannot be played", 422, "bad_replay", playing,
-     lambda table: new(table, practice={"deal": NOT_A_PACK})),
+     lambda table: new(table, practice={"deal": A_DEAL.replace("take", "drop AC")})),
+    ("a deal with a pack that is none", 422, "bad_replay", playing,
+     lambda table: new(table, practice={"deal": A_DEAL.replace("AS", "2S")})),
+    ("a deal that has not so many moves", 422, "bad_practice", playing,
+     lambda table: new(table, practice={"deal": A_DEAL, "moves": 2})),
+    ("a deal of another variant", 422, "bad_practice", playing,
+     lambda table: new(table, variant="parlett", practice={"deal": A_DEAL})),
     ("a pack that is none", 422, "bad_practice", playing,
      lambda table: new(table, options={"deals": 1}, practice={"order": ["AS"] * 52})),
     ("a record of a later version of the service", 503, "unreadable_record", of_a_later_service,
