@@ -359,7 +359,7 @@ class NewTableRequest(RequestSchema):
 def _entropy(**presence: Any) -> fields.String:
     return fields.String(
         validate=validate.Regexp(
-            "^[!-~]{1,100}$",
+            r"^[!-~]{1,100}(?!\s)$",  # a plain $ lets a line feed pass
             error=Text("Must have 1 to 100 printable ASCII characters, without spaces."),
         ),
         metadata={

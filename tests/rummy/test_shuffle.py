@@ -1,16 +1,22 @@
 """Chance from a seed: the same everywhere, and fair."""
 
 import re
+import subprocess
+import sys
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
+import service
 from service.rummy.cards import pack
-from service.rummy.engine import new_match
+from service.rummy.engine import abandon, new_match
+from service.rummy.model import Committed, Revealed
 from service.rummy.rules import agree
 from service.rummy.shuffle import (
     CARDS,
     DEALER,
+    SHUFFLE,
     Secret,
     commitment,
     key_of,
@@ -99,3 +105,42 @@ def test_lots_are_drawn_again_rather_than_bent() -> None:
     bound = 3 * 2**30
     low = sum(lot(bound, key(number), "any") < 2**30 for number in range(3000))
     assert 900 < low < 1100
+
+
+def test_nothing_below_the_tables_knows_another_chance() -> None:
+    package = Path(service.__file__).parent
+    modules = [package / "game.py", package / "seating.py", *(package / "rummy").glob("*.py")]
+    for module in modules:
+        imported = re.findall(
+            r"^\s*(?:import|from) (\w+)", module.read_text(encoding="utf-8"), re.MULTILINE
+        )
+        assert not {"random", "secrets", "uuid", "time", "os"} & set(imported), module.name
+
+
+def test_the_name_of_the_shuffle_is_in_the_deal_the_commitment_and_the_proof() -> None:
+    match, events = new_match(agree("straight", 2, {"deals": 2}), "any")
+    assert deal_of(match).shuffle == SHUFFLE == "rummy-shuffle-1"
+    assert [one.shuffle for one in events if isinstance(one, Committed)] == [SHUFFLE]
+    _, events = abandon(match)
+    assert [one.proof.shuffle for one in events if isinstance(one, Revealed)] == [SHUFFLE]
+
+
+def test_every_process_shuffles_alike() -> None:
+    """Whatever its hash seed is."""
+    command = (
+        "from service.rummy.engine import new_match; from service.rummy.rules import agree; "
+        "match, _ = new_match(agree('parlett', 3, {}), 'any', entropy=('x', '', 'y')); print(match)"
+    )
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", command],
+            cwd=Path(service.__file__).parents[1],
+            env={"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(told) == 1
+    assert told == {f"{new_match(agree('parlett', 3, {}), 'any', entropy=('x', '', 'y'))[0]}\n"}
