@@ -134,6 +134,29 @@ def with_turnovers(record: DealRecord, shuffle: Shuffle) -> DealRecord:
     return replace(record, turnovers=tuple(orders))
 
 
+def guard_rules(rules: Rules) -> None:
+    """Somebody can play by these rules. Raises BadReplay."""
+    try:
+        agree(rules.variant, rules.players, {name: getattr(rules, name) for name in OPTIONS})
+    except (NoSuchVariant, OptionsRefused) as error:
+        raise BadReplay(error.detail) from error
+
+
+def unfit(number: int, step: Recorded, why: str, refusal: Refused | None = None) -> BadReplay:
+    """The error that says why the move with that number does not fit.
+
+    With the code and the clause of a `refusal` in the `params`. The error itself cites no clause:
+    it is not this request that is against the rules.
+    """
+    return BadReplay(
+        Text("Move {move}, by seat {seat}: {why}").format(move=number, seat=step.seat, why=why),
+        move=number,
+        seat=step.seat,
+        refusal=refusal.code if refusal else None,
+        clause=refusal.rule if refusal else None,
+    )
+
+
 # ------------------------------------------------------------------------------- running again
 
 
@@ -144,15 +167,13 @@ def _positions(record: DealRecord, shuffle: Shuffle, match: Match | None) -> Ite
     yield Position(match, events, None)
     for number, step in enumerate(record.moves, 1):
         if match.deal is None:
-            raise _broken(number, step, Text("the deal is over."))
+            raise unfit(number, step, Text("the deal is over."))
         try:
             match, events = _applied(match, match.deal, step, shuffle)
         except Refused as refusal:
-            raise _broken(
-                number, step, refusal.detail, rule=refusal.rule, refusal=refusal.code
-            ) from refusal
-        except _Unfit as unfit:
-            raise _broken(number, step, unfit.why) from unfit
+            raise unfit(number, step, refusal.detail, refusal) from refusal
+        except _Unfit as error:
+            raise unfit(number, step, error.why) from error
         yield Position(match, events, step)
 
 
@@ -164,27 +185,11 @@ class _Unfit(Exception):
         self.why = why
 
 
-def _broken(
-    number: int, step: Recorded, why: str, rule: str | None = None, refusal: str | None = None
-) -> BadReplay:
-    detail = Text("Move {move}, by seat {seat}: {why}")
-    return BadReplay(
-        detail.format(move=number, seat=step.seat, why=why),
-        rule=rule,
-        move=number,
-        seat=step.seat,
-        refusal=refusal,
-    )
-
-
 def _dealt(record: DealRecord) -> engine.Change:
     rules = record.rules
-    try:
-        agree(rules.variant, rules.players, {name: getattr(rules, name) for name in OPTIONS})
-    except (NoSuchVariant, OptionsRefused) as error:
-        raise BadReplay(error.detail, rule=error.rule) from error
+    guard_rules(rules)
     if record.number < 1:
-        raise BadReplay(Text("The deals of a match are counted from 1."), number=record.number)
+        raise BadReplay(Text("The deals of a match are counted from 1."), deal=record.number)
     if not 0 <= record.dealer < rules.players:
         raise BadReplay(
             Text("There is no seat {dealer} to deal; seats are 0 to {last}."),
@@ -193,8 +198,9 @@ def _dealt(record: DealRecord) -> engine.Change:
         )
     if len(record.totals) != rules.players or min(record.totals) < 0:
         raise BadReplay(
-            Text("`totals` takes one number from 0 for each of the {players} seats."),
-            players=rules.players,
+            Text("`totals` takes one number from 0 for each of the {players} seats.").format(
+                players=rules.players
+            )
         )
     wanted, given = Counter(pack(rules.decks, rules.jokers)), Counter(record.cards)
     if given != wanted:
