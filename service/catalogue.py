@@ -71,6 +71,7 @@ _PLAY = Text(
 )
 _DEAL = Text("Which deal of the match, from 1.")
 _SEAT = Text("The number of the seat, from 0.")
+_LAST_SEAT = Text("The number of the last seat.")
 _SEATS = Text("How many seats the table has.")
 _PLAYERS = Text("How many players there are.")
 
@@ -99,6 +100,7 @@ CATALOGUE: dict[str, Entry] = {
                 "Leave out what the detail names, and send it again."
             ),
             field=Text("The field of the request that holds the text."),
+            sign=Text("The sign that cannot be used, as U+ and its number."),
         ),
         _leaf(
             errors.BadCursor,
@@ -124,6 +126,7 @@ CATALOGUE: dict[str, Entry] = {
                 "whoever repeats such a request gets the token of the seat. Take a new UUID for "
                 "each request."
             ),
+            least=Text("How many characters it takes at least, where a seat is taken."),
         ),
         _leaf(
             errors.IdempotencyKeyReused,
@@ -145,14 +148,53 @@ CATALOGUE: dict[str, Entry] = {
         _leaf(
             errors.BadPractice,
             Text(
-                "A practice table says beforehand how the cards come: by a seed, or by the order "
-                "of the whole pack. What was sent holds neither, names a dealer who does not sit "
-                "there, or lists other cards than the pack has with these options. Correct it as "
+                "A practice table says beforehand how the cards come: by a seed, by the order of "
+                "the whole pack, or by a deal to go on with. What was sent holds none of these, "
+                "names a dealer who does not sit there, lists other cards than the pack has, or "
+                "goes on with a deal that is over or was played by other options. Correct it as "
                 "the detail says."
             ),
             dealer=_SEAT,
+            last=_LAST_SEAT,
+            cards=Text("How many cards the pack has."),
             missing=Text("The cards of the pack that the order lacks, a list."),
             extra=Text("The cards that the order has too often, a list."),
+            field=Text("What is otherwise than in the deal to go on with: a field or an option."),
+            deal=Text("The value of that field in the deal, as text where it is none."),
+            table=Text("The value of that field at the table, likewise."),
+            moves=Text("After how many moves the table was to go on."),
+            most=Text("After how many it can go on at the most."),
+        ),
+        _leaf(
+            errors.BadNotation,
+            Text(
+                "The text of a deal is not in the notation that the service reads and writes; the "
+                "detail tells in which line it leaves it. A deal that has ended is given out as "
+                "such a text, and the notation is described in docs/notation.md. Correct the line, "
+                "or take the text as it was given out."
+            ),
+            line=Text("The number of the line, from 1."),
+        ),
+        _leaf(
+            errors.BadReplay,
+            Text(
+                "The deal that was sent cannot be played as it is told: the rules refuse one of "
+                "its moves, a move gives another card, or the pack, the dealer or the reshuffles "
+                "do not fit. The first thing that does not fit is named. Correct it, or go on with "
+                "the deal from an earlier point."
+            ),
+            move=Text("The number of the move that does not fit, from 1."),
+            seat=Text("The seat that makes the move, from 0."),
+            refusal=Text("The code with which the rules refuse the move; null: they do not."),
+            clause=Text("The clause that such a refusal cites, or null."),
+            deal=_DEAL,
+            dealer=_SEAT,
+            last=_LAST_SEAT,
+            size=Text("How many cards the pack has."),
+            missing=Text("The cards of the pack that are not there; a dash for none."),
+            extra=Text("The cards that are there too often; a dash for none."),
+            orders=Text("How many orders of shuffled turnovers were given."),
+            turnovers=Text("How many turnovers there were."),
         ),
         _leaf(
             errors.BadTable,
@@ -163,6 +205,7 @@ CATALOGUE: dict[str, Entry] = {
             ),
             field=Text("The field of the request that is at fault."),
             seats=_SEATS,
+            most=Text("How many computer players there is room for."),
         ),
         _leaf(
             errors.OptionsRefused,
@@ -305,6 +348,8 @@ CATALOGUE: dict[str, Entry] = {
                 "the table is made. Ask for fewer, or find or make another table."
             ),
             seats=_SEATS,
+            free=Text("How many seats are free."),
+            wanted=Text("How many were asked for."),
         ),
         _leaf(
             errors.AlreadyStarted,
@@ -377,6 +422,7 @@ CATALOGUE: dict[str, Entry] = {
             ),
             seat=_SEAT,
             name=Text("The name that was expected on that seat, if one was sent."),
+            holder=Text("The name of who has that seat."),
         ),
         _leaf(
             errors.OwnSeat,
@@ -421,6 +467,8 @@ CATALOGUE: dict[str, Entry] = {
             ),
             rules=_in_variants("players"),
             players=_PLAYERS,
+            seats=_SEATS,
+            fewest=Text("How many players it takes at least."),
         ),
         _leaf(
             errors.OptionsDoNotFit,
@@ -478,6 +526,7 @@ CATALOGUE: dict[str, Entry] = {
             ),
             rules=["call-rummy.5"],
             seconds=Text("How long the call is still open, in seconds, rounded up."),
+            upcard=Text("The card that can be called."),
         ),
         _leaf(
             errors.NoUpcard,
@@ -542,6 +591,7 @@ CATALOGUE: dict[str, Entry] = {
             rules=["common.4", "common.5", "jokers.1"],
             cards=_CARDS,
             play=_PLAY,
+            fewest=Text("How many cards a meld has at least."),
         ),
         _leaf(
             errors.DoesNotFit,
@@ -578,6 +628,7 @@ CATALOGUE: dict[str, Entry] = {
             cards=_CARDS,
             jokers=Text("The cards that were named for the jokers, a list."),
             play=_PLAY,
+            needed=Text("How many jokers there are among the cards."),
         ),
         # melds, layoffs and swaps
         _leaf(
@@ -696,6 +747,7 @@ CATALOGUE: dict[str, Entry] = {
                 "others. In your own turn, lay off what fits before you discard."
             ),
             rules=["call-rummy.5"],
+            card=_CARD,
         ),
         _leaf(
             errors.TurnUnfinished,

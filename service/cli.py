@@ -30,7 +30,7 @@ _SECONDS = 60
 """So long a service may be silent."""
 
 _MOST_BYTES = 200_000_000
-"""A replay has some 20,000 bytes for each deal."""
+"""More than any replay has: it takes some 10,000 bytes for each deal."""
 
 _MOST_SAID = 500
 """So much an error says of what somebody else has written."""

@@ -74,7 +74,7 @@ def _told(
         if made is None:
             continue
         move = spelt(made) + (" (by the clock)" if place in forced else "")
-        hand = " ".join(_hand(position.match, made.seat))
+        hand = " ".join(_hand(position.match, made.seat)) or "no card left"
         meld = "".join(map(_meld, position.events))
         line = f"{place:5}  {names[made.seat]:{width}}  {move:{_WIDTH_OF_MOVE}} | {hand}{meld}"
         yield line.rstrip()

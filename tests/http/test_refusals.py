@@ -1,7 +1,7 @@
 """Every refusal: what is asked, which status, code and clause answer, and that nothing changed."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -389,14 +389,15 @@ def of_a_later_service(house: House) -> Table:
     return table
 
 
-NOT_A_PACK = """\
-[Rummy "1"]
-[Variant "straight"]
-[Players "2"]
-[Options "deals=1"]
-[Dealer "0"]
-[Cards "AS"]
-"""
+def a_deal(*turns: str, cards: Sequence[str] = pack(1, 0), **headers: object) -> str:
+    """A deal in the notation: the pack in order, unless it is told otherwise."""
+    told = {"Rummy": 1, "Variant": "straight", "Players": 2, "Options": "deals=1", "Dealer": 0}
+    told |= headers | {"Cards": " ".join(cards)}
+    return "\n".join([*(f'[{name} "{value}"]' for name, value in told.items()), *turns])
+
+
+def going_on(table: Table, deal: str, **more: object) -> TestResponse:
+    return new(table, practice={"deal": deal}, **more)
 
 
 def new(table: Table, **body: object) -> TestResponse:
@@ -612,9 +613,31 @@ REQUESTS: list[tuple[str, int, str, Callable[[House], Table], Ask]] = [
     ("a dealer who does not sit there", 422, "bad_practice", playing,
      lambda table: new(table, options={"deals": 1}, practice={"seed": "tea", "dealer": 5})),
     ("a text that is no deal", 422, "bad_notation", playing,
-     lambda table: new(table, practice={"deal": "[Rummy]"})),
-    ("a deal that cannot be played", 422, "bad_replay", playing,
-     lambda table: new(table, practice={"deal": NOT_A_PACK})),
+     lambda table: going_on(table, "[Rummy]")),
+    ("a deal by options that cannot be played", 422, "bad_notation", playing,
+     lambda table: going_on(table, a_deal(Options="deals=1 hand_size=40"))),
+    ("a deal with another pack", 422, "bad_replay", playing,
+     lambda table: going_on(table, a_deal(cards=["AS"]))),
+    ("a deal by a dealer who does not sit there", 422, "bad_replay", playing,
+     lambda table: going_on(table, a_deal(Dealer=2))),
+    ("a deal before the first", 422, "bad_replay", playing,
+     lambda table: going_on(table, a_deal(Deal=0))),
+    ("a deal with a move that the rules refuse", 422, "bad_replay", playing,
+     lambda table: going_on(table, a_deal("1. 0: stock 9H"))),
+    ("a deal with a card that the stock does not give", 422, "bad_replay", playing,
+     lambda table: going_on(table, a_deal("1. 1: stock AC"))),
+    ("a deal with a reshuffle that there was not", 422, "bad_replay", playing,
+     lambda table: going_on(table, a_deal(Turnover="AS"))),
+    ("more moves than the deal has", 422, "bad_practice", playing,
+     lambda table: new(table, practice={"deal": a_deal(), "moves": 1})),
+    ("to go on with a deal for more players", 422, "bad_practice", playing,
+     lambda table: going_on(table, a_deal(Players=3))),
+    ("to go on with a deal by other options", 422, "bad_practice", playing,
+     lambda table: going_on(table, a_deal(), options={"deals": 1, "aces": "high_or_low"})),
+    ("a deal together with an order", 422, "bad_practice", playing,
+     lambda table: new(table, practice={"deal": a_deal(), "order": list(pack(1, 0))})),
+    ("a number of moves without a deal", 422, "bad_practice", playing,
+     lambda table: new(table, options={"deals": 1}, practice={"seed": "tea", "moves": 3})),
     ("a pack that is none", 422, "bad_practice", playing,
      lambda table: new(table, options={"deals": 1}, practice={"order": ["AS"] * 52})),
     ("a record of a later version of the service", 503, "unreadable_record", of_a_later_service,

@@ -327,7 +327,7 @@ def test_a_deal_that_cannot_be_played_is_refused_with_its_move(house):
     moves = (*deal.moves[:4], Recorded(deal.moves[4].seat, Discard("JK")))
     answer = refused(house, replace(deal, moves=moves))
     assert (answer["code"], answer["params"]["move"]) == ("bad_replay", 5)
-    assert answer["rule"]
+    assert (answer["params"]["refusal"] is None) == (answer["params"]["clause"] is None)
 
 
 def with_line(deal: DealRecord, old: str, new: str) -> str:
