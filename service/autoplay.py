@@ -71,8 +71,6 @@ def carried_on(before: Game, game: Game, now: int) -> tuple[Game, tuple[Step, ..
     the same person's turn. A match that no person plays any more is abandoned (table.5).
     """
     steps: list[Step] = []
-    if before.match is None and game.match is not None:
-        game = replace(game, match=_callable_from(game.match, now))
     while game.match is not None and game.match.deal is not None:
         match, deal = game.match, game.match.deal
         level = game.seats[deal.turn].played_by
@@ -90,17 +88,6 @@ def carried_on(before: Game, game: Game, now: int) -> tuple[Game, tuple[Step, ..
         game = replace(game, match=match)
         steps.append(Step(events))
     return replace(game, due=None), tuple(steps)
-
-
-def _callable_from(match: Match, now: int) -> Match:
-    """The match begun `now`: where it begins in the middle of a deal, a card may be called."""
-    deal, seconds = match.deal, match.rules.call_seconds
-    if deal is None or deal.window is None:
-        return match
-    closes = None if seconds is None else now + seconds * 1000
-    return replace(
-        match, deal=replace(deal, window=replace(deal.window, opened=now, closes=closes))
-    )
 
 
 def _chosen(match: Match, deal: Deal, level: computer.Level, step: int, now: int) -> Move:

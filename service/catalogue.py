@@ -71,9 +71,19 @@ _PLAY = Text(
 )
 _DEAL = Text("Which deal of the match, from 1.")
 _SEAT = Text("The number of the seat, from 0.")
-_LAST_SEAT = Text("The number of the last seat.")
 _SEATS = Text("How many seats the table has.")
 _PLAYERS = Text("How many players there are.")
+
+_OF_MOVES = (
+    *("common.1", "common.3", "common.4", "common.5", "common.7", "common.12", "common.13"),
+    *("jokers.1", "jokers.2", "jokers.3", "call-rummy.5"),
+    *_wherever("melds_per_turn", "one"),
+    *_wherever("order", "melds_first"),
+    *_wherever("layoffs", "own"),
+    *_wherever("final_discard", value=True),
+    *_wherever("return_upcard", value=False),
+)
+"""The clauses by which a single move can be refused while a deal is being played."""
 
 # ------------------------------------------------------------------------------------- the entries
 
@@ -86,7 +96,7 @@ CATALOGUE: dict[str, Entry] = {
             Text(
                 "A card is written as two characters, the rank and then the suit, such as AS TH 9C "
                 "KD; a joker is JK. One way of writing keeps logs, rules and requests comparable. "
-                "Write the card like that. In a body it is told as invalid_request, which names "
+                "Write the card like that. In a body it is told as `invalid_request`, which names "
                 "the field."
             ),
             value=Text("What was sent, shortened."),
@@ -100,7 +110,9 @@ CATALOGUE: dict[str, Entry] = {
                 "Leave out what the detail names, and send it again."
             ),
             field=Text("The field of the request that holds the text."),
-            sign=Text("The sign that cannot be used, as U+ and its number."),
+            sign=Text("The sign that cannot be used, by its number in Unicode."),
+            most=Text("How many characters the text may have."),
+            length=Text("How many characters it has."),
         ),
         _leaf(
             errors.BadCursor,
@@ -126,7 +138,7 @@ CATALOGUE: dict[str, Entry] = {
                 "whoever repeats such a request gets the token of the seat. Take a new UUID for "
                 "each request."
             ),
-            least=Text("How many characters it takes at least, where a seat is taken."),
+            least=Text("How many characters the key must have for such a request."),
         ),
         _leaf(
             errors.IdempotencyKeyReused,
@@ -141,7 +153,7 @@ CATALOGUE: dict[str, Entry] = {
             Text(
                 "Fields, query parameters or headers are missing, unknown or of another form than "
                 "documented. What is not understood is refused rather than passed over, so that a "
-                "slip of the pen is found at once. The list fields names each of them with the "
+                "slip of the pen is found at once. The list `fields` names each of them with the "
                 "reason; correct them all."
             ),
         ),
@@ -149,52 +161,37 @@ CATALOGUE: dict[str, Entry] = {
             errors.BadPractice,
             Text(
                 "A practice table says beforehand how the cards come: by a seed, by the order of "
-                "the whole pack, or by a deal to go on with. What was sent holds none of these, "
-                "names a dealer who does not sit there, lists other cards than the pack has, or "
-                "goes on with a deal that is over or was played by other options. Correct it as "
-                "the detail says."
+                "the whole pack, or by a deal that it goes on with. What was sent holds none of "
+                "them, names a dealer who does not sit there, lists other cards than the pack has "
+                "with these options, or asks for another table, or for a later point, than the "
+                "deal has. Correct it as the detail says."
             ),
-            dealer=_SEAT,
-            last=_LAST_SEAT,
+            dealer=Text("The seat that was to deal first."),
+            last=Text("The last seat that there is; the first is 0."),
             cards=Text("How many cards the pack has."),
+            field=Text("The field of the request in which the table differs from the deal."),
+            most=Text("After how many moves the deal can be gone on with at the latest."),
             missing=Text("The cards of the pack that the order lacks, a list."),
             extra=Text("The cards that the order has too often, a list."),
-            field=Text("What is otherwise than in the deal to go on with: a field or an option."),
-            deal=Text("The value of that field in the deal, as text where it is none."),
-            table=Text("The value of that field at the table, likewise."),
-            moves=Text("After how many moves the table was to go on."),
-            most=Text("After how many it can go on at the most."),
         ),
         _leaf(
             errors.BadNotation,
             Text(
-                "The text of a deal is not in the notation that the service reads and writes; the "
-                "detail tells in which line it leaves it. A deal that has ended is given out as "
-                "such a text, and the notation is described in docs/notation.md. Correct the line, "
-                "or take the text as it was given out."
+                "A deal is written as text in a notation of the service, with a line for each "
+                "turn, so that it can be read, sent and gone on with. This text is not written "
+                "so. Correct the line that the detail names; docs/notation.md of the service says "
+                "what is expected there."
             ),
             line=Text("The number of the line, from 1."),
         ),
         _leaf(
             errors.BadReplay,
             Text(
-                "The deal that was sent cannot be played as it is told: the rules refuse one of "
-                "its moves, a move gives another card, or the pack, the dealer or the reshuffles "
-                "do not fit. The first thing that does not fit is named. Correct it, or go on with "
-                "the deal from an earlier point."
+                "A recorded deal is played again by the rules, move by move, before it is used. "
+                "One of its moves is against them, gives another card than is recorded, or the "
+                "deal cannot begin so. Correct the record, or go on with it from a point before."
             ),
-            move=Text("The number of the move that does not fit, from 1."),
-            seat=Text("The seat that makes the move, from 0."),
-            refusal=Text("The code with which the rules refuse the move; null: they do not."),
-            clause=Text("The clause that such a refusal cites, or null."),
-            deal=_DEAL,
-            dealer=_SEAT,
-            last=_LAST_SEAT,
-            size=Text("How many cards the pack has."),
-            missing=Text("The cards of the pack that are not there; a dash for none."),
-            extra=Text("The cards that are there too often; a dash for none."),
-            orders=Text("How many orders of shuffled turnovers were given."),
-            turnovers=Text("How many turnovers there were."),
+            move=Text("The first move that fails, from 1; missing where the deal cannot begin."),
         ),
         _leaf(
             errors.BadTable,
@@ -205,13 +202,13 @@ CATALOGUE: dict[str, Entry] = {
             ),
             field=Text("The field of the request that is at fault."),
             seats=_SEATS,
-            most=Text("How many computer players there is room for."),
+            most=Text("For how many computer players there is room."),
         ),
         _leaf(
             errors.OptionsRefused,
             Text(
                 "Some of the options do not exist, have a value that they cannot have, or cannot "
-                "be played together or by so many players. The list options names every problem "
+                "be played together or by so many players. The list `options` names every problem "
                 "with the reason and the clause; the rule given here is that of the first. Change "
                 "them; GET /v1/variants shows what each option can be."
             ),
@@ -297,8 +294,10 @@ CATALOGUE: dict[str, Entry] = {
             Text(
                 "The table is private, or a rematch that waits for its own players. Who made a "
                 "private table was given a code that opens it. Ask for the code and send it as "
-                "invitation; the seat in a rematch is taken with POST rematch on the game before."
+                "`invitation`; the seat in a rematch is taken with POST rematch on the game "
+                "before."
             ),
+            game=Text("Of a rematch: the id of the game before."),
         ),
         _leaf(
             errors.NoSpectators,
@@ -348,7 +347,7 @@ CATALOGUE: dict[str, Entry] = {
                 "the table is made. Ask for fewer, or find or make another table."
             ),
             seats=_SEATS,
-            free=Text("How many seats are free."),
+            free=Text("How many of them are free."),
             wanted=Text("How many were asked for."),
         ),
         _leaf(
@@ -422,7 +421,7 @@ CATALOGUE: dict[str, Entry] = {
             ),
             seat=_SEAT,
             name=Text("The name that was expected on that seat, if one was sent."),
-            holder=Text("The name of who has that seat."),
+            holder=Text("The name of who sits there now."),
         ),
         _leaf(
             errors.OwnSeat,
@@ -447,7 +446,7 @@ CATALOGUE: dict[str, Entry] = {
             errors.MatchNotOver,
             Text(
                 "A rematch follows a match, and this one is still being played. Ask again when its "
-                "status is finished."
+                "`status` is `finished`."
             ),
         ),
         _leaf(
@@ -455,7 +454,7 @@ CATALOGUE: dict[str, Entry] = {
             Text(
                 "The table still waits for its players, so no cards are dealt and nobody can move. "
                 "The match begins with the last seat taken or when the host starts it. Wait for "
-                "the status playing."
+                "the status `playing`."
             ),
             rules=["common.3"],
         ),
@@ -468,7 +467,7 @@ CATALOGUE: dict[str, Entry] = {
             rules=_in_variants("players"),
             players=_PLAYERS,
             seats=_SEATS,
-            fewest=Text("How many players it takes at least."),
+            fewest=Text("How many players there must be."),
         ),
         _leaf(
             errors.OptionsDoNotFit,
@@ -494,8 +493,8 @@ CATALOGUE: dict[str, Entry] = {
         _leaf(
             errors.NotYourTurn,
             Text(
-                "Players take turns clockwise, and it is somebody else's. Wait until turn in the "
-                "view is your seat; with wait the service tells you. Where cards are called, a "
+                "Players take turns clockwise, and it is somebody else's. Wait until `turn` in the "
+                "view is your seat; with `wait` the service tells you. Where cards are called, a "
                 "call may be open to you meanwhile."
             ),
             rules=["common.1"],
@@ -520,13 +519,13 @@ CATALOGUE: dict[str, Entry] = {
         _leaf(
             errors.CallPending,
             Text(
-                "The card just discarded fits a meld on the table, and everybody has some seconds "
-                "to call it. Until that time is up the next player does not draw. Draw after that, "
-                "or call the card yourself."
+                "The card just discarded fits a meld on the table, and the others have some "
+                "seconds to call it. Until that time is up the next player does not draw. Draw "
+                "after that, or call the card yourself."
             ),
             rules=["call-rummy.5"],
-            seconds=Text("How long the call is still open, in seconds, rounded up."),
             upcard=Text("The card that can be called."),
+            seconds=Text("How long the call is still open, in seconds, rounded up."),
         ),
         _leaf(
             errors.NoUpcard,
@@ -562,8 +561,8 @@ CATALOGUE: dict[str, Entry] = {
             Text(
                 "A move uses a card that you do not hold, or uses one more often than you hold it. "
                 "Where the card is instead is not said. In a whole turn it can also be that the "
-                "plays before have emptied your hand, which ends the deal. Play the cards of hand "
-                "in your view."
+                "plays before have emptied your hand, which ends the deal. Play the cards of "
+                "`hand` in your view."
             ),
             rules=["common.3", "common.8"],
             cards=Text("The cards that are lacking, a list."),
@@ -573,7 +572,7 @@ CATALOGUE: dict[str, Entry] = {
             errors.NoSuchMeld,
             Text(
                 "No meld on the table has that number. Melds are numbered from 1 in the order in "
-                "which they are laid, anew in each deal. Take the id of one of the melds in the "
+                "which they are laid, anew in each deal. Take the `id` of one of the melds in the "
                 "view."
             ),
             rules=["common.7"],
@@ -590,8 +589,8 @@ CATALOGUE: dict[str, Entry] = {
             ),
             rules=["common.4", "common.5", "jokers.1"],
             cards=_CARDS,
+            fewest=Text("How many cards a meld has at least, where these are too few."),
             play=_PLAY,
-            fewest=Text("How many cards a meld has at least."),
         ),
         _leaf(
             errors.DoesNotFit,
@@ -610,7 +609,7 @@ CATALOGUE: dict[str, Entry] = {
             Text(
                 "On the table each joker stands for one certain card, and here it could be more "
                 "than one. What is chosen stays, and others may lay off beside it, so the service "
-                "does not guess. Name the card in jokers."
+                "does not guess. Name the card in `jokers`."
             ),
             rules=["jokers.2"],
             cards=_CARDS,
@@ -620,15 +619,16 @@ CATALOGUE: dict[str, Entry] = {
         _leaf(
             errors.JokerMisnamed,
             Text(
-                "The field jokers names one natural card for each joker among the cards, in any "
+                "The field `jokers` names one natural card for each joker among the cards, in any "
                 "order, and nothing for other cards. Here their numbers differ, or a joker is "
-                "named as a joker. Correct jokers, or leave it out where there is only one choice."
+                "named as a joker. Correct `jokers`, or leave it out where there is only one "
+                "choice."
             ),
             rules=["jokers.2"],
             cards=_CARDS,
             jokers=Text("The cards that were named for the jokers, a list."),
+            needed=Text("How many there must be: one for each joker."),
             play=_PLAY,
-            needed=Text("How many jokers there are among the cards."),
         ),
         # melds, layoffs and swaps
         _leaf(
@@ -664,7 +664,7 @@ CATALOGUE: dict[str, Entry] = {
             errors.NotYourMeld,
             Text(
                 "At this table cards are laid off on the own melds alone, and somebody else laid "
-                "that one. Choose a meld whose owner is your seat, or keep the card."
+                "that one. Choose a meld whose `owner` is your seat, or keep the card."
             ),
             rules=_wherever("layoffs", "own"),
             meld=_MELD,
@@ -714,7 +714,7 @@ CATALOGUE: dict[str, Entry] = {
             errors.NoJokerThere,
             Text(
                 "A joker leaves a meld only for the very card that it stands for, rank and suit, "
-                "and no joker in that meld stands for this one. The faces of the meld show what "
+                "and no joker in that meld stands for this one. The `faces` of the meld show what "
                 "each joker stands for. Choose another meld or card."
             ),
             rules=["jokers.3"],
@@ -743,8 +743,8 @@ CATALOGUE: dict[str, Entry] = {
         _leaf(
             errors.OwnDiscard,
             Text(
-                "Who discarded the card could have laid it off instead, so the call belongs to the "
-                "others. In your own turn, lay off what fits before you discard."
+                "The call belongs to the others: who discarded the card had the turn to lay it "
+                "off. In your own turn, lay off what fits before you discard."
             ),
             rules=["call-rummy.5"],
             card=_CARD,

@@ -273,9 +273,7 @@ def _refusing() -> Iterator[None]:
     try:
         yield
     except BadReplay as refusal:
-        clause = refusal.params.get("clause")
-        detail = f"{refusal.detail} ({clause})" if clause else str(refusal.detail)
-        raise _failure(detail) from refusal
+        raise _failure(refusal.detail) from refusal
 
 
 def _failure(detail: str) -> click.ClickException:

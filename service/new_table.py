@@ -128,7 +128,7 @@ def rematch_of(
     game, events = empty, made(empty)
     for place, seat in enumerate(old.seats):
         if not seat.is_persons:
-            game, joined = seated(game, replace(seat, place=place))
+            game, joined = seated(game, replace(seat, place=place), now)
             events += joined
     return empty, game, events
 

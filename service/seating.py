@@ -160,7 +160,7 @@ def guard_invited(game: Game, code_hash: str | None) -> None:
         )
 
 
-def seated(game: Game, seat: Seat) -> Change:
+def seated(game: Game, seat: Seat, now: int) -> Change:
     """The next free seat taken; the match begun if that was the last and the table says so.
 
     Who has a `place` from the match before sits down before the first who had a later one. Raises
@@ -182,12 +182,12 @@ def seated(game: Game, seat: Seat) -> Change:
     if seat.entropy:
         events += (EntropyAdded(number, seat.entropy),)
     if game.autostart and len(game.seats) == game.size:
-        game, started = begun(game)
+        game, started = begun(game, now)
         events += started
     return game, events
 
 
-def with_computers(game: Game, levels: Sequence[Level]) -> Change:
+def with_computers(game: Game, levels: Sequence[Level], now: int) -> Change:
     """The next free seats given to computer players. Raises as `seated` does."""
     guard_open(game)
     free = game.size - len(game.seats)
@@ -200,7 +200,7 @@ def with_computers(game: Game, levels: Sequence[Level]) -> Change:
         )
     events: tuple[Event, ...] = ()
     for level in levels:
-        game, joined = seated(game, computer_seat(game, level))
+        game, joined = seated(game, computer_seat(game, level), now)
         events += joined
     return game, events
 
@@ -215,8 +215,8 @@ def computer_seat(game: Game, level: Level) -> Seat:
     return Seat(name, None, computer=level)
 
 
-def begun(game: Game) -> Change:
-    """The match begun, for those who sit there.
+def begun(game: Game, now: int) -> Change:
+    """The match begun `now` (milliseconds), for those who sit there.
 
     Raises AlreadyStarted, TableClosed, TooFewPlayers and OptionsDoNotFit.
     """
@@ -245,7 +245,7 @@ def begun(game: Game) -> Change:
             entropy=added_entropy(game),
         )
         if record is not None:
-            match, played = gone_to(match, record)
+            match, played = gone_to(match, record, now)
             dealt += played
     except (OptionsRefused, BadPractice, BadNotation, BadReplay) as error:
         raise OptionsDoNotFit(

@@ -142,14 +142,15 @@ class Tables:
         name = clean_name(wanted.name)
         if mark and (before := self._made_before(mark, terms)):
             return before
-        empty = empty_table(wanted, new_game_id(), self.clock(), new_seed())
+        now = self.clock()
+        empty = empty_table(wanted, new_game_id(), now, new_seed())
         # Two requests with one key come to the same id, and so to one table.
         game_id = self._store.id_for(mark, empty.id) if mark else empty.id
         claim = claimed(terms, game_id)
         code = hash_of_invitation(game_id, invitation_for(claim.token)) if wanted.private else None
         empty = replace(empty, id=game_id, invitation=code)
-        game, joined = seated(empty, Seat(name, hash_of(claim.token)))
-        game, filled = with_computers(game, wanted.computers)
+        game, joined = seated(empty, Seat(name, hash_of(claim.token)), now)
+        game, filled = with_computers(game, wanted.computers, now)
         done = self._changes.begin(empty, game, made(empty) + joined + filled, mark, claim)
         if done.logged:
             return _seat_taken(done.game, claim.token, done.logged)
@@ -175,11 +176,11 @@ class Tables:
         seat = Seat(clean_name(name), hash_of(claim.token), entropy=entropy or "")
         code = None if invitation is None else hash_of_invitation(game_id, invitation)
 
-        def take_seat(game: Game, _now: int) -> tuple[Game, tuple[Event, ...]]:
+        def take_seat(game: Game, now: int) -> tuple[Game, tuple[Event, ...]]:
             guard_version(game, terms.version)
             guard_open(game)
             guard_invited(game, code)
-            return seated(game, seat)
+            return seated(game, seat, now)
 
         done = self._changes.make(game_id, take_seat, mark, claim)
         if done.repeats and terms.key:
@@ -210,10 +211,10 @@ class Tables:
         name = old.seats[place].name
         seat = Seat(name, hash_of(claim.token), place=place, entropy=entropy or "")
 
-        def take_seat(game: Game, _now: int) -> tuple[Game, tuple[Event, ...]]:
+        def take_seat(game: Game, now: int) -> tuple[Game, tuple[Event, ...]]:
             if find_seat(game, claim.token) is not None:
                 return game, ()
-            return seated(game, seat)
+            return seated(game, seat, now)
 
         try:
             done = self._changes.make(new_id, take_seat, mark, claim)
@@ -234,7 +235,11 @@ class Tables:
         StaleVersion and IdempotencyKeyReused.
         """
         return self._change(
-            game_id, token, terms, ("start",), lambda game, seat, _: begun(hosted(game, seat))
+            game_id,
+            token,
+            terms,
+            ("start",),
+            lambda game, seat, now: begun(hosted(game, seat), now),
         )
 
     def add_computers(
@@ -250,7 +255,7 @@ class Tables:
             token,
             terms,
             ("computers", levels),
-            lambda game, seat, _: with_computers(hosted(game, seat), levels),
+            lambda game, seat, now: with_computers(hosted(game, seat), levels, now),
         )
 
     def remove(

@@ -29,9 +29,7 @@ def deal_until(text: str, moves: int | None) -> DealRecord:
     wanted = most if moves is None else moves
     if wanted > most:
         raise BadPractice(
-            Text("practice.moves: the deal has {most} moves, so it is from 0 to {most}."),
-            moves=wanted,
-            most=most,
+            Text("practice.moves: the deal has {most} moves, so it is from 0 to {most}."), most=most
         )
     turnovers, over = 0, False
     for position in islice(positions(record), wanted + 1):
@@ -39,8 +37,7 @@ def deal_until(text: str, moves: int | None) -> DealRecord:
         over = position.match.deal is None
     if over:
         raise BadPractice(
-            Text("practice.moves: after {moves} moves the deal is over; take {most} at the most."),
-            moves=wanted,
+            Text("practice.moves: by then the deal is over; take {most} at the most."),
             most=wanted - 1,
         )
     return replace(record, moves=record.moves[:wanted], turnovers=record.turnovers[:turnovers])
@@ -79,22 +76,29 @@ def guard_options(record: DealRecord, rules: Rules) -> None:
             raise _differs(f"options.{name}", deal, table)
 
 
-def gone_to(match: Match, record: DealRecord) -> tuple[Match, tuple[Event, ...]]:
+def gone_to(match: Match, record: DealRecord, now: int) -> tuple[Match, tuple[Event, ...]]:
     """The match with its first deal, just dealt, gone on to the end of that record; and how.
 
-    Raises BadReplay.
+    A card that can be called there was discarded `now` (milliseconds). Raises BadReplay.
     """
     match, events = replace(match, totals=record.totals), tuple[Event, ...]()
     for position in positions(replace(record, rules=match.rules), match):
         match = position.match
         events += position.events
+    deal, seconds = match.deal, match.rules.call_seconds
+    if deal is not None and deal.window is not None:
+        closes = None if seconds is None else now + seconds * 1000
+        window = replace(deal.window, opened=now, closes=closes)
+        match = replace(match, deal=replace(deal, window=window))
     return match, events
 
 
 def _differs(field: str, deal: OptionValue, table: OptionValue) -> BadPractice:
     return BadPractice(
-        Text("{field}: the deal to go on with has {deal}, not {table}."),
+        Text("{field}: the deal to go on with has {deal}, not {table}.").format(
+            field=field,
+            deal="null" if deal is None else deal,
+            table="null" if table is None else table,
+        ),
         field=field,
-        deal="null" if deal is None else deal,
-        table="null" if table is None else table,
     )

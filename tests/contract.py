@@ -25,6 +25,7 @@ PAGES = re.compile(r"/|/docs(/.*)?|/openapi\.json|/replay\.schema\.json")
 
 SOMETIMES_WITHOUT_A_CLAUSE = {
     "options_refused": "an option that does not exist has no clause",
+    "bad_replay": "only a move is against a clause, and it may not be a move that fails",
     "options_do_not_fit": "an order of practice cards is against no clause",
 }
 """Codes that cite a clause as a rule."""

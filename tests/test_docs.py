@@ -1,4 +1,4 @@
-"""/docs in a real browser: it shows the contract, asks nobody else, and a game can be clicked.
+"""The pages in a real browser: they ask nobody else, and with /docs a game can be clicked.
 
 Chromium is spoken to through two pipes (--remote-debugging-pipe), so that nothing else is needed.
 """
@@ -114,6 +114,11 @@ class Browser:
 
     def open(self, url: str) -> None:
         self._ask("Page.navigate", url=url)
+
+    def resize(self, width: int, height: int) -> None:
+        """Show the page in a window of that size from now on, as a phone does."""
+        size = {"width": width, "height": height, "deviceScaleFactor": 1}
+        self._ask("Emulation.setDeviceMetricsOverride", **size, mobile=True)
 
     def run(self, script: str) -> Any:
         """The value of an expression in the page."""
@@ -232,6 +237,31 @@ def test_the_first_game_can_be_played_by_clicking(address: str, browser: Browser
     assert browser.complaints == []
     if keep := os.environ.get("RUMMY_SCREENSHOT"):
         Path(keep).write_bytes(base64.b64decode(browser.screenshot()))
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/variants/straight/rules#straight.3", "/errors", "/errors/draw_first"]
+)
+def test_rules_and_refusals_can_be_read_on_a_phone_and_ask_nobody_else(
+    app: Flask, address: str, browser: Browser, path: str
+) -> None:
+    browser.resize(360, 740)
+    browser.open(f"{address}{path}")
+    browser.wait_for("document.readyState == 'complete'")
+    assert browser.run("document.querySelectorAll('h1').length") == 1
+    assert browser.run("document.documentElement.scrollWidth <= window.innerWidth")
+    assert browser.run("getComputedStyle(document.body).maxWidth") != "none"  # the sheet is there
+    assert {url.startswith(address) for url in browser.requested} == {True}
+    assert browser.complaints == []
+    browser.click("footer a[href*='errors']")
+    browser.wait_for(
+        "location.pathname.endsWith('/errors') && !!document.querySelector('#bad_card')"
+    )
+    browser.click("#draw_first a")
+    browser.wait_for("document.querySelector('h1 + p code')?.innerText == 'draw_first'")
+    browser.click("a[href$='#common.3']")
+    assert browser.wait_for("document.querySelector('article:target')?.id") == "common.3"
+    assert browser.complaints == []
 
 
 # ------------------------------------------------------------------------- without a browser

@@ -23,6 +23,8 @@ from service.rummy.computer import LEVELS
 from service.rummy.engine import abandon
 from service.seating import begun, closed, computer_seat, left, removed, returned, seated
 
+NOW = 1_000_000
+
 
 def table(written: str, size: int = 6, *, autostart: bool = False) -> Game:
     return Game(
@@ -86,7 +88,7 @@ def test_the_last_person_closes_the_table(before, who):
     assert game.status == "closed"
     assert [type(event).__name__ for event in events] == ["Left", "Closed"]
     with pytest.raises(TableClosed):
-        seated(game, seat("eva"))
+        seated(game, seat("eva"), NOW)
 
 
 @pytest.mark.clause("table.3")
@@ -94,7 +96,7 @@ def test_a_rematch_waits_for_its_players_though_the_first_of_them_leaves():
     game = replace(table("ada *steady"), rematch_of="b" * 16)
     game, _ = left(game, 0)
     assert game.status == "waiting"
-    game, _ = seated(game, seat("bo", place=0))
+    game, _ = seated(game, seat("bo", place=0), NOW)
     assert (host(game), game.status) == ("bo", "waiting")
 
 
@@ -114,7 +116,7 @@ def test_the_host_removes(before, by, who, after):
 
 
 def playing() -> Game:
-    game, _ = begun(table("ada bo cleo"))
+    game, _ = begun(table("ada bo cleo"), NOW)
     return game
 
 
@@ -141,15 +143,15 @@ REFUSALS = {
     "returning before the start": (table("ada bo"), returned, (0,), NotStarted),
     "returning to a closed table": (shut(), returned, (0,), TableClosed),
     "returning after the match": (over(), returned, (0,), MatchOver),
-    "sitting down during play": (playing(), seated, (seat("eva"),), AlreadyStarted),
+    "sitting down during play": (playing(), seated, (seat("eva"), NOW), AlreadyStarted),
     "sitting down at a full table": (
         table("ada bo", 2),
         seated,
-        (seat("eva"),),
+        (seat("eva"), NOW),
         TableFull,
     ),
-    "beginning twice": (playing(), begun, (), AlreadyStarted),
-    "beginning at a closed table": (shut(), begun, (), TableClosed),
+    "beginning twice": (playing(), begun, (NOW,), AlreadyStarted),
+    "beginning at a closed table": (shut(), begun, (NOW,), TableClosed),
 }
 
 
@@ -199,11 +201,11 @@ def test_computer_players_have_names_of_their_own(level):
     for _ in range(7):
         player = computer_seat(game, level)
         assert (player.computer, player.token_hash) == (level, None)
-        game, _ = seated(game, player)
+        game, _ = seated(game, player, NOW)
     names = [seat.name for seat in game.seats]
     assert len(set(names)) == 8
     game, _ = removed(game, 0, 3)
-    game, _ = seated(game, computer_seat(game, level))
+    game, _ = seated(game, computer_seat(game, level), NOW)
     assert len({seat.name for seat in game.seats}) == 8
 
 
@@ -219,7 +221,7 @@ def test_in_whatever_order_they_come_a_rematch_has_the_old_order(old):
         game = table("", len(names), autostart=True)
         for place in (*computers, *coming):
             assert game.status == "waiting"
-            game, events = seated(game, seat(names[place], place))
+            game, events = seated(game, seat(names[place], place), NOW)
             assert game.seats[events[0].seat].name == names[place]
             sitting = [names.index(seat.name) for seat in game.seats]
             assert sitting == sorted(sitting)
@@ -229,5 +231,5 @@ def test_in_whatever_order_they_come_a_rematch_has_the_old_order(old):
 def test_in_a_rematch_who_had_no_seat_before_sits_behind_those_there():
     game = table("", 5)
     for player in (seat("cleo", 2), computer_seat(game, "steady"), seat("ada", 0), seat("bo", 1)):
-        game, _ = seated(game, player)
+        game, _ = seated(game, player, NOW)
     assert written(game) == "ada bo cleo Computer steady"

@@ -85,6 +85,7 @@ A refusal is `application/problem+json`, changes nothing, and has a stable `code
 `detail` for people and, where the rules stand in the way, their clause as `rule`. Its `type` is the
 address of the page that explains the code, with all that its `params` can hold. With a refused move
 `try` lists up to three legal ones near to it, the nearest first, as bodies that are ready to send.
+`getGameRules` has every clause in force at a table; on its page each clause has its anchor.
 Each operation lists its codes by status. 503 can be tried again after the seconds in `Retry-After`.
 Fields of bodies and, under `/v1`, query parameters that are not documented are refused, never
 ignored.

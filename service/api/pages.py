@@ -52,7 +52,9 @@ _POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none';"
     " frame-ancestors 'none'"
 )
-_CLAUSE = re.compile(r"\b([a-z-]+\.[1-9][0-9]?)\b")
+_MARKED = re.compile(r"(`[^`]+`|\b[a-z-]+\.[1-9][0-9]?\b)")
+"""What stands out in a sentence: names in backticks, and clauses."""
+_CODE = re.compile(r"(`[^`]+`)")
 _MARKDOWN_SIGNS = re.compile(r"([\\`*_\[\]<>#|])")
 
 _WORDS = SimpleNamespace(
@@ -124,19 +126,24 @@ def shown(
 
 
 def _linked(text: str, addresses: Mapping[str, str]) -> Markup:
-    """The text with each clause that has an address as a link to it."""
-    parts = (
-        Markup('<a href="{}">{}</a>').format(addresses[part], part)
-        if part in addresses
-        else escape(part)
-        for part in _CLAUSE.split(text)
-    )
-    return Markup("").join(parts)
+    """The text with names as code, and each clause that has an address as a link to it."""
+    return Markup("").join(_element(part, addresses) for part in _MARKED.split(text))
+
+
+def _element(part: str, addresses: Mapping[str, str]) -> Markup:
+    if part.startswith("`") and part.endswith("`") and len(part) > 1:
+        return Markup("<code>{}</code>").format(part.strip("`"))
+    if part in addresses:
+        return Markup('<a href="{}">{}</a>').format(addresses[part], part)
+    return escape(part)
 
 
 def _in_markdown(text: str) -> str:
-    """The text with the signs escaped that mean something in Markdown."""
-    return _MARKDOWN_SIGNS.sub(r"\\\1", text)
+    """The text with the signs escaped that mean something in Markdown; names stay code."""
+    parts = _CODE.split(text)
+    return "".join(
+        part if _CODE.fullmatch(part) else _MARKDOWN_SIGNS.sub(r"\\\1", part) for part in parts
+    )
 
 
 def _value(value: object) -> str:

@@ -524,8 +524,8 @@ LINES: dict[str, tuple[Line, ...]] = {
     "straight.7": (
         Line(
             Text(
-                "How the match ends has to be chosen: exactly one of a number of deals (the option "
-                "deals) and a total of points (the option target)."
+                "How the match ends has to be chosen: exactly one of a number of deals (`deals`) "
+                "and a total of points (`target`)."
             )
         ),
     ),
@@ -719,7 +719,7 @@ MORE: dict[str, tuple[Line, ...]] = {
 }
 """What goes with the value of an option, in whichever clause that stands."""
 
-MOVED = Text("This table has agreed on another value of the option {option}: see {clause}.")
+MOVED = Text("This table has agreed on another value of the option `{option}`: see {clause}.")
 """In a variant's clause, where the value in force stands in another one."""
 
 FOR_SOME = Text("With {players} players: {sentence}")

@@ -112,9 +112,9 @@ def positions(record: DealRecord, match: Match | None = None) -> Iterator[Positi
         shuffled += record.rules.turnover_shuffles and _turned_over(position.events)
     if shuffled < len(record.turnovers):
         raise BadReplay(
-            Text("{orders} orders of shuffled turnovers are given, but there were {turnovers}."),
-            orders=len(record.turnovers),
-            turnovers=shuffled,
+            Text(
+                "{orders} orders of shuffled turnovers are given, but there were {turnovers}."
+            ).format(orders=len(record.turnovers), turnovers=shuffled)
         )
 
 
@@ -135,26 +135,17 @@ def with_turnovers(record: DealRecord, shuffle: Shuffle) -> DealRecord:
 
 
 def guard_rules(rules: Rules) -> None:
-    """Somebody can play by these rules. Raises BadReplay."""
+    """A table can play by these rules. Raises BadReplay."""
     try:
         agree(rules.variant, rules.players, {name: getattr(rules, name) for name in OPTIONS})
     except (NoSuchVariant, OptionsRefused) as error:
         raise BadReplay(error.detail) from error
 
 
-def unfit(number: int, step: Recorded, why: str, refusal: Refused | None = None) -> BadReplay:
-    """The error that says why the move with that number does not fit.
-
-    With the code and the clause of a `refusal` in the `params`. The error itself cites no clause:
-    it is not this request that is against the rules.
-    """
-    return BadReplay(
-        Text("Move {move}, by seat {seat}: {why}").format(move=number, seat=step.seat, why=why),
-        move=number,
-        seat=step.seat,
-        refusal=refusal.code if refusal else None,
-        clause=refusal.rule if refusal else None,
-    )
+def unfit(number: int, step: Recorded, why: str) -> BadReplay:
+    """The error that says why the move with that number, from 1, does not fit."""
+    detail = Text("Move {move}, by seat {seat}: {why}")
+    return BadReplay(detail.format(move=number, seat=step.seat, why=why), move=number)
 
 
 # ------------------------------------------------------------------------------- running again
@@ -171,7 +162,8 @@ def _positions(record: DealRecord, shuffle: Shuffle, match: Match | None) -> Ite
         try:
             match, events = _applied(match, match.deal, step, shuffle)
         except Refused as refusal:
-            raise unfit(number, step, refusal.detail, refusal) from refusal
+            why = Text("{why} ({rule})").format(why=refusal.detail, rule=refusal.rule)
+            raise unfit(number, step, why) from refusal
         except _Unfit as error:
             raise unfit(number, step, error.why) from error
         yield Position(match, events, step)
@@ -189,12 +181,12 @@ def _dealt(record: DealRecord) -> engine.Change:
     rules = record.rules
     guard_rules(rules)
     if record.number < 1:
-        raise BadReplay(Text("The deals of a match are counted from 1."), deal=record.number)
+        raise BadReplay(Text("The deals of a match are counted from 1."))
     if not 0 <= record.dealer < rules.players:
         raise BadReplay(
-            Text("There is no seat {dealer} to deal; seats are 0 to {last}."),
-            dealer=record.dealer,
-            last=rules.players - 1,
+            Text("There is no seat {dealer} to deal; seats are 0 to {last}.").format(
+                dealer=record.dealer, last=rules.players - 1
+            )
         )
     if len(record.totals) != rules.players or min(record.totals) < 0:
         raise BadReplay(
@@ -207,10 +199,11 @@ def _dealt(record: DealRecord) -> engine.Change:
         raise BadReplay(
             Text(
                 "The cards are not the pack of {size} cards. Missing: {missing}. Too many: {extra}."
-            ),
-            size=wanted.total(),
-            missing=in_order((wanted - given).elements()) or ("-",),
-            extra=tuple(sorted((given - wanted).elements())) or ("-",),
+            ).format(
+                size=wanted.total(),
+                missing=in_order((wanted - given).elements()) or "-",
+                extra=tuple(sorted((given - wanted).elements())) or "-",
+            )
         )
     before = Match(rules=rules, seed="", totals=record.totals)
     match, events = engine.deal_from(before, record.number, record.dealer, record.cards)

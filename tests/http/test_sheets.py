@@ -100,7 +100,7 @@ def says_what_the_json_says(sheet: dict, markdown: str, html: str) -> None:
         assert line.startswith(f"* {sentence['text']}")
         assert ("*(Decided)*" in line) == sentence["decided"]
         # A clause that it points to is a link, with a space on either side in what is read here.
-        assert without_spaces(sentence["text"]) in without_spaces(page.text)
+        assert as_read(sentence["text"]) in as_read(page.text)
         if option := sentence["option"]:
             assert f"`{option['name']}: " in line
             assert f"{option['name']}: " in page.text
@@ -109,8 +109,9 @@ def says_what_the_json_says(sheet: dict, markdown: str, html: str) -> None:
         assert section["id"] in page.ids
 
 
-def without_spaces(text: str) -> str:
-    return "".join(text.split())
+def as_read(text: str) -> str:
+    """Without spaces, and without the backticks that make a name stand out."""
+    return "".join(text.split()).replace("`", "")
 
 
 @pytest.mark.parametrize("path", [SHEET, "/errors", "/errors/not_a_meld"])
@@ -139,7 +140,9 @@ def test_what_is_not_markup_is_not_read_as_markup():
     assert pages._linked('<b> & "straight.3", straight.31', addresses) == (
         '&lt;b&gt; &amp; &#34;<a href="#straight.3">straight.3</a>&#34;, straight.31'
     )
-    assert pages._in_markdown("<b> a_b *c* `d` [e] #f") == r"\<b\> a\_b \*c\* \`d\` \[e\] \#f"
+    assert pages._linked("say `<i>_x`", {}) == "say <code>&lt;i&gt;_x</code>"
+    assert pages._in_markdown("<b> a_b *c* `d_e` [f] #g") == r"\<b\> a\_b \*c\* `d_e` \[f\] \#g"
+    assert pages._in_markdown("half ` a code") == r"half \` a code"
 
 
 def test_a_name_with_markup_in_it_is_on_no_sheet(house):
@@ -262,7 +265,7 @@ def test_every_code_is_listed_and_explained_by_itself(house):
         page = Page(ask(house, f"/errors/{entry['code']}", HTML).text)
         assert entry["title"] in page.text
         assert entry["code"] in page.text
-        assert without_spaces(entry["explanation"]) in without_spaces(page.text)
+        assert as_read(entry["explanation"]) in as_read(page.text)
         assert {rule["rule"] for rule in entry["rules"]} <= set(page.words)
         assert {param["name"] for param in entry["params"]} <= set(page.words)
     page = Page(ask(house, "/errors", HTML).text)
@@ -288,9 +291,53 @@ def test_a_code_that_is_none_is_refused(house):
     assert ask(house, "/errors?code=draw_first").json["code"] == "invalid_request"
 
 
-# ---------------------------------------------------------------------------------- caching
+# -------------------------------------------------------------------------------- languages
 
 FORMS = [JSON, MARKDOWN, HTML]
+
+
+@pytest.mark.parametrize(
+    ("wish", "spoken"),
+    [("", "en"), ("sv", "sv"), ("da-DK, en;q=0.5", "da"), ("de, sv;q=0.2", "sv"), ("de", "en")],
+)
+@pytest.mark.parametrize("path", PUBLIC)
+def test_an_answer_is_in_the_callers_language_and_says_so(house, path, wish, spoken):
+    for form in FORMS:
+        answer = ask(house, path, form, accept_language=wish)
+        assert answer.headers["Content-Language"] == spoken
+        if answer.mimetype == HTML:
+            assert Page(answer.text).language == spoken
+
+
+def test_the_explanation_of_a_refusal_is_in_the_language_of_the_refusal(house):
+    table = house.position(hands="5C 5D KH | 2S 3S", pile="9D", phase="draw")
+    titles = set()
+    for language in ("en", "sv", "da"):
+        refused = table.players[0].post("discard", {"card": "KH"}, accept_language=language).json
+        entry = ask(house, refused["type"], accept_language=language).json
+        assert entry["title"] == refused["title"]
+        titles.add(entry["title"])
+    assert len(titles) == 3
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_each_language_has_a_tag_of_its_own(house, form):
+    table = at_a_table(house)
+    for path in (*PUBLIC, f"/v1/games/{table.id}/rules"):
+        tags = {
+            language: ask(house, path, form, accept_language=language).headers["ETag"]
+            for language in ("en", "sv", "da")
+        }
+        assert len(set(tags.values())) == 3
+        for language in tags:
+            answers = [
+                ask(house, path, form, accept_language=language, if_none_match=tag).status_code
+                for tag in (tags[language], *set(tags.values()) - {tags[language]})
+            ]
+            assert answers == [304, 200, 200]
+
+
+# ---------------------------------------------------------------------------------- caching
 
 
 @pytest.mark.parametrize("path", PUBLIC)

@@ -84,7 +84,7 @@ def some_points(deal: DealRecord) -> Iterator[int]:
     for kind in (Call, Swap, LayMeld, LayOff, Discard):
         if kind in kinds[:-1]:
             yield kinds.index(kind) + 1
-    yield from Random(1).sample(range(len(deal.moves)), 2)
+    yield Random(1).randrange(len(deal.moves))
 
 
 def assert_books_agree(table: Table) -> None:
@@ -97,16 +97,17 @@ def assert_books_agree(table: Table) -> None:
 def play_on(table: Table, chance: Random) -> None:
     """The match to its end, by the moves that are listed."""
     for _ in range(6_000):
-        caller = next((player for player in table.players if _calls(player.look())), None)
-        if caller is not None and chance.random() < 0.3:
-            answer = caller.make(_calls(caller.look())[0])
-        elif table.stranger.look()["status"] == "finished":
+        now = table.stranger.look()
+        if now["status"] == "finished":
             return
-        else:
-            player = table.mover
-            view = player.look()
-            assert view["moves"], view
-            answer = player.make(choose(view, chance))
+        player = table.players[now["deal"]["turn"]]
+        if now["deal"]["call"] and chance.random() < 0.5:
+            player = table.players[now["deal"]["call"]["discarded_by"] - 1]
+        view = player.look()
+        if not view["moves"]:
+            continue
+        calls = _calls(view)
+        answer = player.make(calls[0] if calls else choose(view, chance))
         assert answer.status_code == 200, answer.text
         assert_no_card_is_lost(table.game())
     pytest.fail("the match has no end")
@@ -152,7 +153,8 @@ def test_each_move_that_is_listed_there_is_accepted(house, name):
 def test_the_deal_can_be_played_to_its_end_from_its_middle(house, name):
     deal = a_deal(name)
     deal = replace(deal, totals=tuple(range(5, 5 + deal.rules.players)))
-    table = going_on(house, deal, len(deal.moves) // 2, options={"deals": 1})
+    middle = max(len(deal.moves) // 2, len(deal.moves) - 30)
+    table = going_on(house, deal, middle, options={"deals": 1})
     play_on(table, Random(name))
     view = table.stranger.look()
     result = view["result"]
@@ -327,7 +329,7 @@ def test_a_deal_that_cannot_be_played_is_refused_with_its_move(house):
     moves = (*deal.moves[:4], Recorded(deal.moves[4].seat, Discard("JK")))
     answer = refused(house, replace(deal, moves=moves))
     assert (answer["code"], answer["params"]["move"]) == ("bad_replay", 5)
-    assert (answer["params"]["refusal"] is None) == (answer["params"]["clause"] is None)
+    assert "JK is not in your hand" in answer["detail"] or "Not in your hand" in answer["detail"]
 
 
 def with_line(deal: DealRecord, old: str, new: str) -> str:

@@ -53,8 +53,8 @@ class Played:
 
     def went_on(self, events: tuple[Event, ...], match: Match) -> None:
         """Take down what a move did."""
-        told_elsewhere = Dealt | Committed | Revealed
-        self.events += [event for event in events if not isinstance(event, told_elsewhere)]
+        others = Dealt | Committed | Revealed
+        self.events += [event for event in events if not isinstance(event, others)]
         self.after.append(match)
         kinds = [type(event) for event in events]
         if match.rules.turnover_shuffles and TurnedOver in kinds:
@@ -123,12 +123,13 @@ def check(deal: Played) -> DealRecord:
 
 
 def table_of(match: Match, number: int) -> object:
-    """All but the times, where the chance came from, and the deal after."""
+    """All but the times, the match's chance and the deal after."""
     deal = match.deal
     if deal is None or deal.number != number:
         return match.totals, match.last, match.result
     window = deal.window and deal.window.seat
-    return match.totals, replace(deal, window=None, laid_out=False), window
+    same = replace(deal, window=None, entropy=(), shuffle=None, laid_out=False)
+    return match.totals, same, window
 
 
 @pytest.mark.parametrize(("variant", "players"), EVERY_TABLE)
@@ -184,20 +185,16 @@ def moved(record: DealRecord, place: int, **changed: object) -> BadReplay:
 
 
 def test_a_move_that_the_engine_refuses_is_named_with_its_reason_and_clause(record: DealRecord):
-    seat = record.moves[0].seat
     error = moved(record, 0, move=Discard("9C"))
-    assert error.params == {
-        "move": 1,
-        "seat": seat,
-        "refusal": "draw_first",
-        "clause": "common.3",
-    }
+    assert error.params == {"move": 1}
+    seat = record.moves[0].seat
     assert error.detail.startswith(f"Move 1, by seat {seat}: Draw a card first")
+    assert error.detail.endswith(" (common.3)")
 
 
 def test_a_move_of_another_seat_is_refused(record: DealRecord):
     error = moved(record, 0, seat=1 - record.moves[0].seat)
-    assert (error.params["clause"], error.params["refusal"]) == ("common.1", "not_your_turn")
+    assert error.detail.endswith("(common.1)")
 
 
 def test_a_card_that_the_stock_does_not_give_is_noticed(record: DealRecord):
@@ -229,7 +226,7 @@ def test_the_order_of_a_turnover_must_be_made_of_the_cards_turned_over(record: D
     assert "turnover 1 is not made" in broken(record, turnovers=(first[:-1], *others)).detail
     assert "the order of turnover 1 is not there" in broken(record, turnovers=()).detail
     error = broken(record, turnovers=(*record.turnovers, first))
-    assert error.params == {"orders": len(others) + 2, "turnovers": len(others) + 1}
+    assert f"{len(others) + 2} orders of shuffled turnovers are given" in error.detail
 
 
 def test_another_order_of_a_turnover_is_noticed_when_the_next_card_is_drawn(record: DealRecord):
@@ -248,7 +245,8 @@ def test_nothing_comes_after_the_end_of_a_deal(record: DealRecord):
 def test_the_cards_must_be_the_pack(record: DealRecord):
     assert record.cards.count("JK") == 4
     error = broken(record, cards=tuple("9C" if card == "JK" else card for card in record.cards))
-    assert error.params == {"size": 56, "missing": ("JK",) * 4, "extra": ("9C",) * 4}
+    assert error.params == {}
+    assert "the pack of 56 cards. Missing: JK JK JK JK. Too many: 9C 9C 9C 9C." in error.detail
     assert "Missing: -." in broken(record, cards=(*record.cards, "nonsense")).detail
 
 
@@ -264,6 +262,8 @@ def test_seats_and_cards_of_a_move_must_be_some(record: DealRecord):
 
 def test_the_rules_must_go_together(record: DealRecord):
     rules = replace(record.rules, hand_size=50, call="timed")
+    wrong = replace(record.rules, hand_size=50)
+    assert broken(record, rules=wrong).detail.startswith("hand_size: must be")
     assert "hand_size: must be" in broken(record, rules=rules).detail
     assert "for 2 to 8 players" in broken(record, rules=replace(record.rules, players=9)).detail
     assert "no variant" in broken(record, rules=replace(record.rules, variant="x")).detail

@@ -269,7 +269,7 @@ def test_a_table_without_layoffs_says_so():
     without = sheet_of(agree("call-rummy", 3, {"layoffs": "none"}))
     assert "but a card that is called (call-rummy.5)" in says(without, "common.7")
     assert "No cards are laid off" in says(without, "seven-card.3")
-    assert "the option layoffs: see seven-card.3" in says(without, "call-rummy.2")
+    assert "the option `layoffs`: see seven-card.3" in says(without, "call-rummy.2")
     silent = sheet_of(agree("call-rummy", 3, {"layoffs": "none", "call": "off"}))
     assert "Nothing is laid off at this table." in says(silent, "common.7")
 
