@@ -3,25 +3,42 @@
 import json
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPException
 from pathlib import Path
 from typing import cast
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import click
-import msgspec
 import yaml
 
 from service import __version__
 from service import arena as arenas
 from service.config import Config, ConfigError, load_config
-from service.errors import BadReplay, OptionsRefused
-from service.replay import Document, checked, told
+from service.errors import BadNotation, BadReplay, OptionsRefused
+from service.replay import Document, decoded
 from service.rummy.computer import LEVELS, Level
+from service.rummy.notation import read
+from service.rummy.record import DealRecord
 from service.rummy.rules import PRESETS
+from service.telling import told, told_record
+from service.verify import checked
 
 _SECONDS = 60
-"""So long an answer of a service may take."""
+"""So long a service may be silent."""
+
+_MOST_BYTES = 200_000_000
+"""More than any replay has: it takes some 10,000 bytes for each deal."""
+
+_MOST_SAID = 500
+"""So much an error says of what somebody else has written."""
+
+_SOURCE = click.argument("source", metavar="FILE|URL")
+_DEAL = click.option(
+    "--deal", "only", type=click.IntRange(min=1), help="Only the deal with this number."
+)
 
 _TOKEN = click.option(
     "--token",
@@ -189,80 +206,129 @@ def arena(
 
 
 @main.command()
-@click.argument("source", metavar="FILE|URL")
+@_SOURCE
 @_TOKEN
-def verify(source: str, token: str | None) -> None:
-    """Check that the cards were what had been committed to, and that every move was legal.
+@_DEAL
+def verify(source: str, token: str | None, only: int | None) -> None:
+    """Check that nobody chose the cards, that every move was legal, and the count.
 
-    FILE or URL is a replay of a match (GET /v1/games/{id}/replay) or a deal (…/deals/{n}); - reads
-    it from the standard input. What was checked is told; the first thing that does not fit ends it.
+    FILE or URL is a replay of a match (GET /v1/games/{id}/replay) or of a deal (…/deals/{n}); -
+    reads it from the standard input. What fits is told; the first thing that does not ends it.
     """
     document = _document(source, token)
-    _title(document)
-    shown = 0
-    try:
-        for deal, fits in checked(document):
+    if isinstance(document, DealRecord):
+        raise click.ClickException(
+            f"{source} is a deal in the notation, in which nothing is proved of the cards; "
+            "rummy replay plays it again."
+        )
+    _say(_title(document))
+    shown = None
+    with _refusing():
+        for deal, fits in checked(document, only):
             if deal != shown:
-                click.echo(f"Deal {deal}" if deal else "Match")
+                _say(f"Deal {deal}" if deal else "Match")
                 shown = deal
-            click.echo(f"  {fits}")
-    except BadReplay as refusal:
-        raise click.ClickException(refusal.detail) from refusal
-    click.echo("All of it fits.")
+            _say(f"  {fits}")
+    _say("All of it fits.")
+    if document.practice:
+        _say("It was a practice table: who made it could know the cards beforehand.")
+    else:
+        _say("Compare the commitments with those that you were shown before the deals.")
 
 
 @main.command()
-@click.argument("source", metavar="FILE|URL")
+@_SOURCE
 @_TOKEN
-@click.option("--deal", "only", type=click.IntRange(min=1), help="Only the deal with this number.")
+@_DEAL
 def replay(source: str, token: str | None, only: int | None) -> None:
     """Tell a match or a deal move by move, played again by the rules.
 
-    FILE or URL as for verify. It ends with an error at the first move that does not fit.
+    FILE or URL as for verify; a deal in the notation (docs/notation.md) will do too. In each line
+    stand the move, then the hand after it, then the meld that it touched. It ends with an error at
+    the first move that does not fit.
     """
     document = _document(source, token)
-    _title(document)
+    with _refusing():
+        if isinstance(document, DealRecord):
+            lines = told_record(document)
+        else:
+            _say(_title(document))
+            lines = told(document, only)
+        for line in lines:
+            _say(line)
+
+
+def _title(document: Document) -> str:
+    seats = (f"{seat} {who.name}" for seat, who in enumerate(document.seats))
+    return f"Game {document.game}: {document.options.variant}; seats: {', '.join(seats)}"
+
+
+def _say(line: str) -> None:
+    click.echo(_printable(line))
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Make the command end with what does not fit."""
     try:
-        for line in told(document, only):
-            click.echo(line)
+        yield
     except BadReplay as refusal:
-        raise click.ClickException(refusal.detail) from refusal
+        raise _failure(refusal.detail) from refusal
 
 
-def _title(document: Document) -> None:
-    rules = document.options
-    names = ", ".join(f"{seat} {who.name}" for seat, who in enumerate(document.seats))
-    click.echo(f"Game {document.game}: {rules.variant}, {rules.players} players: {names}")
+def _failure(detail: str) -> click.ClickException:
+    """What ends the command, in one line that is not too long."""
+    said = detail if len(detail) <= _MOST_SAID else f"{detail[:_MOST_SAID]}…"
+    return click.ClickException(_printable(said))
 
 
-def _document(source: str, token: str | None) -> Document:
-    """The replay in a file or at an address. Raises click.ClickException."""
+def _printable(text: str) -> str:
+    """The text, which anybody may have written, without signs that move the cursor or hide."""
+    return "".join(sign for sign in text if sign.isprintable())
+
+
+def _document(source: str, token: str | None) -> Document | DealRecord:
+    """The replay, or deal in the notation, in a file or at an address."""
+    content = _read(source, token)
     try:
-        return msgspec.json.decode(_read(source, token), type=Document)
-    except msgspec.MsgspecError as error:
-        raise click.ClickException(f"{source} is not a replay: {error}") from error
+        if content.lstrip().startswith(b"["):
+            return read(content.decode())
+        return decoded(content)
+    except (BadNotation, BadReplay, UnicodeError) as error:
+        raise _failure(f"{source} is not a replay: {error}") from error
 
 
 def _read(source: str, token: str | None) -> bytes:
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    """What is there. Raises click.ClickException."""
     try:
         if source.startswith(("http://", "https://")):
-            with urlopen(Request(source, headers=headers), timeout=_SECONDS) as answer:  # noqa: S310
-                return cast(bytes, answer.read())
-        with click.open_file(source, "rb") as file:
-            return cast(bytes, file.read())
+            content = _fetched(source, token)
+        else:
+            with click.open_file(source, "rb") as file:
+                content = file.read(_MOST_BYTES + 1)
     except HTTPError as error:
-        raise click.ClickException(f"{source}: {error} {_detail(error)}") from error
-    except OSError as error:
-        raise click.ClickException(f"{source} cannot be read: {error}") from error
+        raise _failure(f"{source}: {_detail(error) or error}") from error
+    except (OSError, HTTPException, ValueError) as error:
+        raise _failure(f"{source} cannot be read: {error}") from error
+    if len(content) > _MOST_BYTES:
+        raise _failure(f"{source} is larger than {_MOST_BYTES} bytes, so it is not read.")
+    return content
+
+
+def _fetched(address: str, token: str | None) -> bytes:
+    request = Request(address)  # noqa: S310
+    if token:  # wherever this service might send us on to, the token is not for others
+        request.add_unredirected_header("Authorization", f"Bearer {token}")
+    with urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310
+        return cast(bytes, answer.read(_MOST_BYTES + 1))
 
 
 def _detail(error: HTTPError) -> str:
     """What the service says in a refusal, if it was one of the service."""
     try:
-        problem = json.loads(error.read())
-        return str(problem["detail"])
-    except (ValueError, KeyError, TypeError):
+        problem = json.loads(error.read(_MOST_BYTES))
+        return f"{problem['detail']} ({error.code} {problem['code']})"
+    except (OSError, HTTPException, ValueError, KeyError, TypeError):
         return ""
 
 

@@ -1,12 +1,13 @@
 """Deals and matches that are over as documents: what happened, and the proof that it was fair.
 
-They are made of the log, played again by the engine, and can be checked by anybody who has them:
-`checked` says what fits and refuses what does not.
+They are made of the log, and hold all that anybody needs to play them again and to check them:
+`verify` does that, and `telling` tells them.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta, Struct
 
 from service.errors import BadReplay, NoReplay
@@ -26,10 +27,9 @@ from service.rummy.model import (
     SeatNumber,
     TurnedOver,
 )
-from service.rummy.notation import read, spelt, written
+from service.rummy.notation import read, written
 from service.rummy.record import (
     DealRecord,
-    Position,
     Recorded,
     Shuffle,
     positions,
@@ -37,19 +37,12 @@ from service.rummy.record import (
     with_turnovers,
 )
 from service.rummy.rules import Rules
-from service.rummy.shuffle import (
-    CARDS,
-    DEALER,
-    SHUFFLE,
-    Secret,
-    commitment,
-    key_of,
-    lot,
-    shuffled,
-    turnover_label,
-)
+from service.rummy.shuffle import CARDS, key_of, shuffled, turnover_label
 from service.rummy.view import Instant, MeldView, instant, melds_of
 from service.text import Text
+
+_Number = Annotated[int, Meta(ge=0, le=999_999_999)]
+"""Of any size that occurs: documents are read from anywhere."""
 
 
 class ReplaySeat(Struct, frozen=True):
@@ -78,9 +71,9 @@ class ReplayMove(Struct, frozen=True, kw_only=True):
 class ReplayDeal(Struct, frozen=True, kw_only=True):
     """A deal that has ended: its cards, every move, the count, and the proof of its chance."""
 
-    number: Annotated[Count, Meta(description="Which deal of the match, from 1.")]
+    number: Annotated[_Number, Meta(description="Which deal of the match, from 1.")]
     dealer: SeatNumber
-    totals: Annotated[tuple[Count, ...], Meta(description="By seat, before the deal.")]
+    totals: Annotated[tuple[_Number, ...], Meta(description="By seat, before the deal.")]
     cards: Annotated[
         tuple[Card, ...], Meta(description="The whole pack, the first card to be dealt first.")
     ]
@@ -113,6 +106,9 @@ class DealReplay(Struct, frozen=True, kw_only=True, tag_field="format", tag="rum
     game: str
     options: Rules
     seats: tuple[ReplaySeat, ...]
+    practice: Annotated[
+        bool, Meta(description="Whether it was a practice table: then somebody knew the cards.")
+    ]
     dealer_by_lot: Annotated[
         bool, Meta(description="Whether the first dealer was drawn by lot, not set for practice.")
     ]
@@ -133,6 +129,9 @@ class MatchReplay(Struct, frozen=True, kw_only=True, tag_field="format", tag="ru
     game: str
     options: Rules
     seats: tuple[ReplaySeat, ...]
+    practice: Annotated[
+        bool, Meta(description="Whether it was a practice table: then somebody knew the cards.")
+    ]
     dealer_by_lot: Annotated[
         bool, Meta(description="Whether the first dealer was drawn by lot, not set for practice.")
     ]
@@ -141,6 +140,8 @@ class MatchReplay(Struct, frozen=True, kw_only=True, tag_field="format", tag="ru
 
 
 Document = DealReplay | MatchReplay
+
+_decoder: msgspec.json.Decoder[Document] = msgspec.json.Decoder(Document)
 
 
 def deal_replay(game: Game, rules: Rules, number: int, logged: Sequence[Logged]) -> DealReplay:
@@ -153,10 +154,11 @@ def deal_replay(game: Game, rules: Rules, number: int, logged: Sequence[Logged])
         game=game.id,
         options=rules,
         seats=_seats(game),
+        practice=game.practice is not None,
         dealer_by_lot=_dealer_by_lot(game),
         deal=deal,
         positions=tuple(
-            _position(going_on)
+            position_of(going_on)
             for position in positions(record)
             if (going_on := position.match.deal)
         ),
@@ -164,18 +166,20 @@ def deal_replay(game: Game, rules: Rules, number: int, logged: Sequence[Logged])
     )
 
 
-def match_replay(game: Game, rules: Rules, logs: Iterable[Sequence[Logged]]) -> MatchReplay:
+def match_replay(game: Game, rules: Rules, logs: Iterator[Sequence[Logged]]) -> MatchReplay:
     """The match, of which `logs` are the logs of the deals that have ended, from the first on.
 
-    Raises NoReplay if one is from before shuffles were committed to.
+    Raises NoReplay if one is missing, or from before shuffles were committed to.
     """
     return MatchReplay(
         game=game.id,
         options=rules,
         seats=_seats(game),
+        practice=game.practice is not None,
         dealer_by_lot=_dealer_by_lot(game),
         deals=tuple(
-            _replayed(game, rules, number, logged)[0] for number, logged in enumerate(logs, 1)
+            _replayed(game, rules, number, next(logs, ()))[0]
+            for number in range(1, deals_over(game) + 1)
         ),
         result=game.match.result if game.match else None,
     )
@@ -189,6 +193,48 @@ def deals_over(game: Game) -> int:
     ended = match.last.number if match.last else 0
     given_up = match.result is not None and match.result.reason == "abandoned"
     return ended + given_up
+
+
+def decoded(text: bytes) -> Document:
+    """The document that is written there as JSON. Raises BadReplay if none is."""
+    try:
+        return _decoder.decode(text)
+    except (msgspec.MsgspecError, RecursionError, ValueError) as error:
+        raise BadReplay(Text("{why}").format(why=str(error))) from error
+
+
+def deals_of(document: Document) -> tuple[ReplayDeal, ...]:
+    """All deals of the document."""
+    return document.deals if isinstance(document, MatchReplay) else (document.deal,)
+
+
+def deals_named(document: Document, only: int | None) -> tuple[ReplayDeal, ...]:
+    """All its deals, or the one with the number `only`. Raises BadReplay if it is not there."""
+    deals = deals_of(document)
+    named = tuple(deal for deal in deals if only in {None, deal.number})
+    if not named and only is not None:
+        raise BadReplay(Text("There is no deal {deal} in it."), deal=only)
+    return named
+
+
+def record_of(rules: Rules, deal: ReplayDeal) -> DealRecord:
+    """The deal as what the engine plays again."""
+    return DealRecord(
+        rules=rules,
+        number=deal.number,
+        dealer=deal.dealer,
+        cards=deal.cards,
+        totals=deal.totals,
+        moves=tuple(Recorded(move.seat, move.move, move.drawn) for move in deal.moves),
+        turnovers=deal.turnovers,
+    )
+
+
+def position_of(deal: Deal) -> ReplayPosition:
+    """How things stand in the deal, as a document shows it."""
+    return ReplayPosition(
+        hands=deal.hands, melds=melds_of(deal), stock=len(deal.stock), pile=deal.pile
+    )
 
 
 # ---------------------------------------------------------------------------------- from the log
@@ -274,204 +320,9 @@ def _moves(logged: Sequence[Logged]) -> Iterator[ReplayMove]:
             )
 
 
-def _position(deal: Deal) -> ReplayPosition:
-    return ReplayPosition(
-        hands=deal.hands, melds=melds_of(deal), stock=len(deal.stock), pile=deal.pile
-    )
-
-
 def _seats(game: Game) -> tuple[ReplaySeat, ...]:
     return tuple(ReplaySeat(seat.name, seat.played_by) for seat in game.seats)
 
 
 def _dealer_by_lot(game: Game) -> bool:
     return game.practice is None or game.practice.dealer is None
-
-
-# --------------------------------------------------------------------------------------- telling
-
-
-def told(document: Document, only: int | None = None) -> Iterator[str]:
-    """The deals move by move, a line each; only the one with that number, if one is named.
-
-    Raises BadReplay at the first move that does not fit.
-    """
-    deals = document.deals if isinstance(document, MatchReplay) else (document.deal,)
-    if only is not None and only not in {deal.number for deal in deals}:
-        raise BadReplay(Text("There is no deal {deal} in it."), deal=only)
-    for deal in deals:
-        if only in {None, deal.number}:
-            yield from _told_deal(document, deal)
-    if isinstance(document, MatchReplay) and document.result and only is None:
-        result = document.result
-        winners = ", ".join(document.seats[seat].name for seat in result.winners)
-        yield f"Match over ({result.reason}): {winners or 'nobody'} won. Totals: {result.totals}"
-
-
-def _told_deal(document: Document, deal: ReplayDeal) -> Iterator[str]:
-    names = [seat.name for seat in document.seats]
-    width = max(map(len, names))
-    steps = positions(record_of(document.options, deal))
-    start = next(steps).match.deal
-    yield f"Deal {deal.number}, dealt by {names[deal.dealer]}"
-    for seat, hand in enumerate(start.hands if start else ()):
-        yield f"      {names[seat]:{width}}  is dealt {' '.join(hand)}"
-    yield f"      {'':{width}}  upcard {start.upcard if start and start.upcard else 'none'}"
-    for number, (move, position) in enumerate(zip(deal.moves, steps, strict=True), 1):
-        after = position.match.deal
-        did = spelt(Recorded(move.seat, move.move, move.drawn))
-        forced = " (by the clock)" if move.forced else ""
-        left = "" if after is None else f"| {' '.join(after.hands[move.seat])}"
-        yield f"{number:5} {names[move.seat]:{width}}  {did + forced:<32} {left}".rstrip()
-    result = deal.result
-    if result is None:
-        yield "      given up"
-        return
-    ended = f"out by {result.how}" if result.how else f"blocked ({result.why})"
-    yield f"      {ended}; left in the hands {result.counts}, scores {result.scores}"
-
-
-# -------------------------------------------------------------------------------------- checking
-
-
-def checked(document: Document) -> Iterator[tuple[int, Text]]:
-    """What was found to be right, with the number of its deal (0: the match), as it is found.
-
-    Raises BadReplay at the first thing that does not fit, which says where it is.
-    """
-    deals = document.deals if isinstance(document, MatchReplay) else (document.deal,)
-    if len(document.seats) != document.options.players:
-        raise BadReplay(Text("There is not one of `seats` for each of the `players`."))
-    ended: MatchResult | None = None
-    before: ReplayDeal | None = None
-    for deal in deals:
-        if ended is not None or (before is not None and before.result is None):
-            raise BadReplay(Text("Deal {deal}: the match was over before it."), deal=deal.number)
-        try:
-            if isinstance(document, MatchReplay):
-                _check_follows(deal, before)
-            yield from ((deal.number, fits) for fits in _checked_shuffle(document, deal))
-            *_, last = positions(record_of(document.options, deal))
-            yield from ((deal.number, fits) for fits in _checked_play(document, deal, last))
-        except BadReplay as refusal:
-            refusal.detail = Text("Deal {deal}: {why}").format(deal=deal.number, why=refusal.detail)
-            refusal.params["deal"] = deal.number
-            raise
-        ended = last.match.result
-        before = deal
-    if isinstance(document, MatchReplay):
-        yield 0, _checked_result(document, ended, before)
-
-
-def record_of(rules: Rules, deal: ReplayDeal) -> DealRecord:
-    """The deal as what the engine plays again."""
-    return DealRecord(
-        rules=rules,
-        number=deal.number,
-        dealer=deal.dealer,
-        cards=deal.cards,
-        totals=deal.totals,
-        moves=tuple(Recorded(move.seat, move.move, move.drawn) for move in deal.moves),
-        turnovers=deal.turnovers,
-    )
-
-
-def _check_follows(deal: ReplayDeal, before: ReplayDeal | None) -> None:
-    """The deal is the one after `before`: its number, its dealer, the totals (common.2)."""
-    players = len(deal.totals)
-    number = 1 if before is None else before.number + 1
-    if deal.number != number:
-        raise BadReplay(Text("deal {number} is missing before it."), number=number)
-    if before is not None and deal.dealer != (before.dealer + 1) % players:
-        raise BadReplay(
-            Text("seat {dealer} is not at the left of the dealer before."),
-            rule="common.2",
-            dealer=deal.dealer,
-        )
-    result = before.result if before else None
-    if before is None and deal.proof.laid_out:
-        return  # practice can go on with a deal of another match
-    if deal.totals != (result.totals if result else (0,) * players):
-        raise BadReplay(Text("`totals` are not those after the deal before."))
-
-
-def _checked_shuffle(document: Document, deal: ReplayDeal) -> Iterator[Text]:
-    """The commitment, and all that the secret decides at the start of the deal."""
-    rules, proof = document.options, deal.proof
-    if (proof.deal, proof.shuffle) != (deal.number, SHUFFLE):
-        raise BadReplay(
-            Text("the proof is for deal {number} and the shuffle {shuffle}, not for {known}."),
-            number=proof.deal,
-            shuffle=proof.shuffle,
-            known=SHUFFLE,
-        )
-    if proof.commitment != commitment(Secret(proof.seed, proof.nonce), document.game, deal.number):
-        raise BadReplay(Text("the secret is not the one that was committed to."))
-    yield Text("The secret is the one that was committed to: {commitment}").format(
-        commitment=proof.commitment
-    )
-    if len(proof.entropy) not in {0, rules.players}:
-        raise BadReplay(Text("`entropy` has not an item for each seat."))
-    key = key_of(proof.seed, proof.entropy)
-    if deal.number == 1 and document.dealer_by_lot:
-        if deal.dealer != lot(rules.players, key, DEALER):
-            raise BadReplay(Text("the lot fell on another first dealer."), dealer=deal.dealer)
-        yield Text("The first dealer was drawn by lot: seat {dealer}").format(dealer=deal.dealer)
-    if proof.laid_out:
-        yield Text("The cards were laid out for practice, so nothing is proved of their order")
-    elif deal.cards != shuffled(pack(rules.decks, rules.jokers), key, CARDS):
-        raise BadReplay(Text("the cards are not in the order that the secret gives."))
-    else:
-        yield Text("The {count} cards lay in the order that the secret gives").format(
-            count=len(deal.cards)
-        )
-
-
-def _checked_play(document: Document, deal: ReplayDeal, last: Position) -> Iterator[Text]:
-    """What the secret decides later, and the end, which the engine came to as the `last`."""
-    key = key_of(deal.proof.seed, deal.proof.entropy)
-    # Practice can have gone on with a deal whose reshuffles came from another secret.
-    given = deal.turnovers if deal.proof.laid_out else ()
-    orders = with_turnovers(record_of(document.options, deal), _orders(key, given)).turnovers
-    for number, (order, wanted) in enumerate(zip(deal.turnovers, orders, strict=True), 1):
-        if order != wanted:
-            raise BadReplay(
-                Text("turnover {number} is not in the order that the secret gives."),
-                number=number,
-            )
-    if orders and not given:
-        yield Text("Each reshuffle is as the secret gives it: {count}").format(count=len(orders))
-    yield Text("Every move was legal, and gave the cards that it says: {count}").format(
-        count=len(deal.moves)
-    )
-    found = last.match.last if last.match.deal is None else None
-    if deal.result != found:
-        raise BadReplay(
-            Text("the moves do not lead to the result that is given."), number=deal.number
-        )
-    if found is None:
-        yield Text("The deal was given up")
-    else:
-        yield Text("The count is right: {scores}").format(scores=found.scores)
-
-
-def _checked_result(
-    document: MatchReplay, ended: MatchResult | None, last: ReplayDeal | None
-) -> Text:
-    """The result of the match, which the last deal led to if it was not given up."""
-    result = document.result
-    if result is not None and result.reason == "abandoned":
-        given_up = last is not None and last.result is None
-        totals = last.totals if last else ()
-        fits = given_up and result == MatchResult(
-            reason="abandoned", winners=(), tie=False, totals=totals
-        )
-    else:
-        fits = result == ended and (last is None or last.result is not None)
-    if not fits:
-        raise BadReplay(Text("The deals do not lead to the result of the match that is given."))
-    if result is None:
-        return Text("The match goes on after these deals: {count}").format(
-            count=len(document.deals)
-        )
-    return Text("The totals are right: {totals}").format(totals=result.totals)

@@ -234,26 +234,30 @@ class Store:
             entries, record = _answers(pipeline)
         return _game_of(record), _logged(entries)
 
-    def log_of_deal(self, game_id: str, number: int) -> tuple[Logged, ...]:
-        """The log from the beginning of that deal to the beginning of the next, or as far as it is.
+    def logs_of_deals(self, game_id: str, first: int, last: int) -> Iterator[tuple[Logged, ...]]:
+        """The logs of these deals, each from its beginning to the beginning of the next, in order.
 
-        Empty if no such deal is known to have begun.
+        None comes of deals that are not known to have begun. The log is read a page at a time, so
+        that a long match need not be in memory at once.
         """
         with self._slot():
-            first, following = cast(
+            begins = cast(
                 list[bytes | None],
-                self._redis.hmget(_key(game_id, "begins"), [str(number), str(number + 1)]),
+                self._redis.hmget(_key(game_id, "begins"), [str(first), str(last + 1)]),
             )
-        if first is None:
-            return ()
-        found: list[Logged] = []
-        start, end = int(first), int(following) if following else 2**63
-        while page := self.events(game_id, start - 1, min(end - start, _LOG_PAGE)):
-            found += page
-            start = page[-1].number + 1
-            if start >= end:
-                break
-        return tuple(found)
+        if begins[0] is None:
+            return
+        after, end = int(begins[0]) - 1, int(begins[1]) - 1 if begins[1] else 2**63
+        deal: list[Logged] = []
+        while after < end and (page := self.events(game_id, after, min(end - after, _LOG_PAGE))):
+            for entry in page:
+                if isinstance(entry.event, Dealt) and deal:
+                    yield tuple(deal)
+                    deal = []
+                deal.append(entry)
+            after = page[-1].number
+        if deal:
+            yield tuple(deal)
 
     def results(self, game_id: str, after: int, limit: int) -> tuple[DealResult, ...]:
         """At most `limit` results of deals that have ended after the one numbered `after`."""

@@ -517,19 +517,18 @@ class Tables:
             raise DealNotOver(Text("Deal {deal} is still being played."), deal=number)
         if not 1 <= number <= deals_over(game):
             raise NoSuchDeal(Text("There is no deal {deal} in this match yet."), deal=number)
-        return game, self._store.log_of_deal(game_id, number)
+        return game, next(self._store.logs_of_deals(game_id, number, number), ())
 
     def logs_of_deals(
         self, game_id: str, token: str | None
     ) -> tuple[Game, Iterator[tuple[Logged, ...]]]:
-        """The game, and the logs of all its deals that have ended, in order.
+        """The game, and the logs of all its deals that have ended, in order; none for older ones.
 
         Raises NotStarted, TableClosed, and as `look` does.
         """
         game, _ = self.look(game_id, token)
         guard_playing(game)
-        numbers = range(1, deals_over(game) + 1)
-        return game, (self._store.log_of_deal(game_id, number) for number in numbers)
+        return game, self._store.logs_of_deals(game_id, 1, deals_over(game))
 
     def results(self, game_id: str, after: int, limit: int) -> tuple[DealResult, ...]:
         """Up to `limit` results of finished deals after the one numbered `after`, in order."""

@@ -134,6 +134,20 @@ def with_turnovers(record: DealRecord, shuffle: Shuffle) -> DealRecord:
     return replace(record, turnovers=tuple(orders))
 
 
+def guard_rules(rules: Rules) -> None:
+    """A table can play by these rules. Raises BadReplay."""
+    try:
+        agree(rules.variant, rules.players, {name: getattr(rules, name) for name in OPTIONS})
+    except (NoSuchVariant, OptionsRefused) as error:
+        raise BadReplay(error.detail) from error
+
+
+def unfit(number: int, step: Recorded, why: str) -> BadReplay:
+    """The error that says why the move with that number, from 1, does not fit."""
+    detail = Text("Move {move}, by seat {seat}: {why}")
+    return BadReplay(detail.format(move=number, seat=step.seat, why=why), move=number)
+
+
 # ------------------------------------------------------------------------------- running again
 
 
@@ -144,14 +158,14 @@ def _positions(record: DealRecord, shuffle: Shuffle, match: Match | None) -> Ite
     yield Position(match, events, None)
     for number, step in enumerate(record.moves, 1):
         if match.deal is None:
-            raise _broken(number, step, Text("the deal is over."))
+            raise unfit(number, step, Text("the deal is over."))
         try:
             match, events = _applied(match, match.deal, step, shuffle)
         except Refused as refusal:
             why = Text("{why} ({rule})").format(why=refusal.detail, rule=refusal.rule)
-            raise _broken(number, step, why) from refusal
-        except _Unfit as unfit:
-            raise _broken(number, step, unfit.why) from unfit
+            raise unfit(number, step, why) from refusal
+        except _Unfit as error:
+            raise unfit(number, step, error.why) from error
         yield Position(match, events, step)
 
 
@@ -163,17 +177,9 @@ class _Unfit(Exception):
         self.why = why
 
 
-def _broken(number: int, step: Recorded, why: Text) -> BadReplay:
-    detail = Text("Move {move}, by seat {seat}: {why}")
-    return BadReplay(detail.format(move=number, seat=step.seat, why=why), move=number)
-
-
 def _dealt(record: DealRecord) -> engine.Change:
     rules = record.rules
-    try:
-        agree(rules.variant, rules.players, {name: getattr(rules, name) for name in OPTIONS})
-    except (NoSuchVariant, OptionsRefused) as error:
-        raise BadReplay(error.detail) from error
+    guard_rules(rules)
     if record.number < 1:
         raise BadReplay(Text("The deals of a match are counted from 1."))
     if not 0 <= record.dealer < rules.players:
