@@ -21,7 +21,7 @@ from service.errors import (
     TooBusy,
 )
 from service.game import Event, Game, Logged, Remembered
-from service.seating import find_seat
+from service.seating import find_seat, made
 from service.store import LostRace, Mark, Store
 from service.text import Text
 from service.tokens import hash_of, new_salt, new_seed, new_token, token_for
@@ -118,12 +118,13 @@ class Changes:
                 guard_same_request(mark, earlier)
                 return Done(self.gone_on(game), (), earlier)
             now = self._clock()
-            game = _with_seed(game)
             due = is_due(game, now)
             if due:
                 after, steps = gone_on(game, now)
             else:
+                game, fixed = _with_seed(game)
                 after, events = act(game, now)
+                events = fixed + events
                 if not events and mark is None:
                     return Done(game, ())
                 after, more = carried_on(game, after, now)
@@ -254,9 +255,12 @@ def guard_same_request(mark: Mark, remembered: Remembered) -> None:
         )
 
 
-def _with_seed(game: Game) -> Game:
-    """The game with a seed of its own, should it be a table of before seeds were fixed so early."""
-    return game if game.seed or game.match else replace(game, seed=new_seed())
+def _with_seed(game: Game) -> tuple[Game, tuple[Event, ...]]:
+    """The game with a seed, should it be a table of before seeds were fixed when it was made."""
+    if game.seed or game.match or game.closed:
+        return game, ()
+    game = replace(game, seed=new_seed())
+    return game, made(game)
 
 
 def _numbered(

@@ -10,12 +10,10 @@ from service.game import Event, Game, Practice
 from service.rummy.cards import Card
 from service.rummy.computer import Level
 from service.rummy.engine import new_match
-from service.rummy.model import Committed
 from service.rummy.notation import written
 from service.rummy.record import DealRecord
 from service.rummy.rules import Choices, agree
-from service.rummy.shuffle import SHUFFLE, committed
-from service.seating import seated
+from service.seating import made, seated
 from service.text import Text
 from service.what_if import choices_for, deal_until, guard_options, guard_seats
 
@@ -131,11 +129,6 @@ def rematch_of(
             game, joined = seated(game, replace(seat, place=place), now)
             events += joined
     return empty, game, events
-
-
-def made(empty: Game) -> tuple[Event, ...]:
-    """The event of a table that was made: the secret of its first deal is fixed."""
-    return (Committed(1, SHUFFLE, committed(empty.seed, empty.id, 1)),)
 
 
 def clean_name(name: str) -> str:

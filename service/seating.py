@@ -45,9 +45,10 @@ from service.game import (
 )
 from service.rummy.computer import Level
 from service.rummy.engine import new_match, with_entropy
-from service.rummy.model import Match
+from service.rummy.model import Committed, Match
 from service.rummy.notation import read
 from service.rummy.rules import Rules, agree, clause
+from service.rummy.shuffle import SHUFFLE, committed
 from service.text import Text
 from service.tokens import game_id_of, hash_of, same
 from service.what_if import gone_to, guard_seats
@@ -158,6 +159,11 @@ def guard_invited(game: Game, code_hash: str | None) -> None:
             if code_hash
             else Text("Send the code of the table, which its maker was given, as `invitation`.")
         )
+
+
+def made(empty: Game) -> tuple[Event, ...]:
+    """The event of a table that was made: the secret of its first deal is fixed (table.8)."""
+    return (Committed(1, SHUFFLE, committed(empty.seed, empty.id, 1)),)
 
 
 def seated(game: Game, seat: Seat, now: int) -> Change:

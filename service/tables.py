@@ -32,7 +32,7 @@ from service.errors import (
     TooBusy,
 )
 from service.game import Event, Game, Logged, Rematch, Remembered, Seat, with_seat
-from service.new_table import NewTable, clean_name, empty_table, made, rematch_of
+from service.new_table import NewTable, clean_name, empty_table, rematch_of
 from service.replay import deals_over
 from service.rummy import model
 from service.rummy.computer import Level
@@ -52,6 +52,7 @@ from service.seating import (
     guard_present,
     hosted,
     left,
+    made,
     mixed,
     removed,
     returned,

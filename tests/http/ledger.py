@@ -124,12 +124,6 @@ class Ledger:
     def _dealer_drawn(self, event: dict) -> None:
         self.first_dealer = event["seat"]
 
-    def _committed(self, _event: dict) -> None:
-        """Nothing that shows at the table."""
-
-    _revealed = _committed
-    _entropy_added = _committed
-
     def _dealt(self, event: dict) -> None:
         players = len(self.names)
         assert event["deal"] == len(self.results) + 1
