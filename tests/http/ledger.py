@@ -146,6 +146,10 @@ class Ledger:
         if self.hand is not None and event["seat"] == self.seat:
             self.hand[event["card"]] += 1
 
+    def _declined(self, event: dict) -> None:
+        assert self.stock == 0
+        assert self.turnovers, "there is none left"
+
     def _turned_over(self, event: dict) -> None:
         assert self.stock == 0
         left = [event["upcard"]] if event["upcard"] else []

@@ -177,10 +177,10 @@ def test_a_match_in_which_the_stock_runs_out(house, variant, players, options, s
 
 
 def test_the_record_does_not_grow_with_the_match(house):
-    match = played(house.table("straight", 2, seed="growth", deals=8, hand_size=3))
+    match = played(house.table("straight", 2, seed="growth", deals=12, hand_size=3))
     half = len(match.sizes) // 2
     assert max(match.sizes[half:]) < 1.1 * max(match.sizes[:half])
-    assert len(match.book.results) == 8
+    assert len(match.book.results) == 12
     assert len(match.sizes) >= 16
 
 
@@ -239,7 +239,7 @@ def test_seven_card_rummy_is_for_two_to_eight(house, players):
 
 def test_a_match_with_a_timed_call(timed_house, clock):
     table = timed_house.table(
-        "call-rummy", 4, seed="call-rummy 1", call="timed", call_seconds=5, jokers=3, deals=2
+        "call-rummy", 4, seed="call-rummy 3", call="timed", call_seconds=5, jokers=3, deals=2
     )
     match = HurriedMatch(table, clock, seed=1)
     match.play()
