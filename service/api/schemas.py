@@ -356,8 +356,8 @@ class NewTableRequest(RequestSchema):
         return NewTable(**data)
 
 
-def _entropy(**presence: Any) -> fields.String:
-    return fields.String(
+def _entropy(**presence: Any) -> StringField:
+    return StringField(
         validate=validate.Regexp(
             r"^[!-~]{1,100}(?!\s)$",  # a plain $ lets a line feed pass
             error=Text("Must have 1 to 100 printable ASCII characters, without spaces."),
