@@ -213,7 +213,7 @@ def deals_named(document: Document, only: int | None) -> tuple[ReplayDeal, ...]:
     deals = deals_of(document)
     named = tuple(deal for deal in deals if only in {None, deal.number})
     if not named and only is not None:
-        raise BadReplay(Text("There is no deal {deal} in it."), deal=only)
+        raise BadReplay(Text("There is no deal {deal} in the document."), deal=only)
     return named
 
 

@@ -28,9 +28,7 @@ def deal_until(text: str, moves: int | None) -> DealRecord:
     most = len(record.moves)
     wanted = most if moves is None else moves
     if wanted > most:
-        raise BadPractice(
-            Text("practice.moves: the deal has {most} moves, so it is from 0 to {most}."), most=most
-        )
+        raise BadPractice(Text("practice.moves: for this deal it is from 0 to {most}."), most=most)
     turnovers, over = 0, False
     for position in islice(positions(record), wanted + 1):
         turnovers += any(isinstance(event, TurnedOver) for event in position.events)

@@ -96,12 +96,13 @@ SAYS: dict[str, Mapping[OptionValue, Text]] = {
     },
     "turnover": {
         "on_demand": Text(
-            "The time to turn the discard pile over is when a player draws from the empty stock."
+            "If the discard pile is turned over, that happens when a player draws from the empty "
+            "stock."
         ),
         "last_card": Text(
-            "The time to turn the discard pile over is the moment when the last card of the stock "
-            "is taken. If it has nothing to turn over then, it is left until a player draws from "
-            "the empty stock."
+            "If the discard pile is turned over, that happens the moment the last card of the "
+            "stock is taken. If it has nothing to turn over then, it is left until a player draws "
+            "from the empty stock."
         ),
     },
     "turnover_keeps_upcard": {
@@ -375,7 +376,7 @@ LINES: dict[str, tuple[Line, ...]] = {
             when=lambda rules: rules.target is not None,
         ),
         Line(
-            Text("Players with equal totals share the win, and the result says that it is a tie."),
+            Text("Players who tie for the win share it, and the result says that it is a tie."),
             decided=True,
         ),
     ),

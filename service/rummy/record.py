@@ -112,9 +112,9 @@ def positions(record: DealRecord, match: Match | None = None) -> Iterator[Positi
         shuffled += record.rules.turnover_shuffles and _turned_over(position.events)
     if shuffled < len(record.turnovers):
         raise BadReplay(
-            Text(
-                "{orders} orders of shuffled turnovers are given, but there were {turnovers}."
-            ).format(orders=len(record.turnovers), turnovers=shuffled)
+            Text("Orders given of shuffled turnovers: {orders}. There were: {turnovers}.").format(
+                orders=len(record.turnovers), turnovers=shuffled
+            )
         )
 
 
