@@ -554,7 +554,7 @@ def test_when_all_are_away_the_match_is_abandoned(timed_house, clock, after):
         "tie": False,
         "totals": [0, 0, 0],
     }
-    assert happened(table.stranger.log())[-2:] == ["went_away", "match_ended"]
+    assert happened(table.stranger.log())[-3:] == ["went_away", "revealed", "match_ended"]
     version = view["version"]
     clock.forward(10 * SECONDS)
     assert table.stranger.look()["version"] == version

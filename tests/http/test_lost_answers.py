@@ -273,7 +273,7 @@ def creating(house: House) -> Wish:
     key = new_key()
     # The first half of an earlier attempt: it came to an id, and no further.
     commit = (house.store.id_for(Mark(hash_of(key), ""), new_game_id()), 1)
-    return Wish("/v1/games", body, None, key, ["joined"], commit, commit)
+    return Wish("/v1/games", body, None, key, ["committed", "joined"], commit, commit)
 
 
 def joining(house: House) -> Wish:

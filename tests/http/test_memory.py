@@ -269,7 +269,9 @@ def test_computers_play_the_same_whatever_the_option_says(house: House) -> None:
         chance = Random(1)
         while (view := table.players[0].look())["status"] == "playing":
             assert table.players[0].make(choose(view, chance, 0)).status_code == 200
-        stories.append([entry["event"] for entry in table.stranger.log()])
+        told = [entry["event"] for entry in table.stranger.log()]
+        # Commitments are of the game, so they differ.
+        stories.append([one for one in told if one["type"] not in {"committed", "revealed"}])
     assert stories[0] == stories[1]
     assert len(stories[0]) > 20
 

@@ -417,12 +417,12 @@ def due_soon(table: Table) -> None:
 def test_who_follows_makes_the_turn_happen_whose_time_is_up(house):
     table = house.position(hands="KD QD | 2S 3S", turn_seconds=60)
     due_soon(table)
-    followers = [follow(table.stranger, "after=2") for _ in range(8)]
+    followers = [follow(table.stranger, "after=3") for _ in range(8)]
     for follower in followers:
         follower.next("game")
         entry = follower.next("entry").data
         assert (entry["event"]["type"], entry["forced"]) == ("discarded", True)
-    assert table.game().events == 3
+    assert table.game().events == 4
     for follower in followers:
         follower.leave()
 

@@ -199,7 +199,7 @@ def test_a_timed_call_says_until_when(timed_house, clock):
     call = table.players[0].play("discard 8C").json["game"]["deal"]["call"]
     assert call["closes_at"] == "2027-01-15T08:00:09Z"
     refused = table.players[1].draw("stock")
-    assert refused.json["params"] == {"seconds": 9}
+    assert refused.json["params"] == {"seconds": 9, "upcard": "8C"}
 
 
 def test_a_call_until_the_next_draw_is_kept_by_its_version(house):

@@ -626,7 +626,7 @@ def test_a_waiter_alone_makes_the_turn_happen_whose_time_is_up(house, meanwhile,
     watcher = table.watchers[players[who]]
     answer = meanwhile(wait, watcher, table).result(PATIENCE)
     assert answer.status_code == 200
-    (entry,) = table.stranger.log(3)
+    (entry,) = table.stranger.log(4)
     assert (entry["event"]["type"], entry["forced"]) == ("discarded", True)
     game = table.game()
     assert game.match.deal.turn == 1
