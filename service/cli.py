@@ -295,7 +295,7 @@ def _document(source: str, token: str | None) -> Document | DealRecord:
             return read(content.decode())
         return decoded(content)
     except (BadNotation, BadReplay, UnicodeError) as error:
-        raise _failure(f"{source} is not a replay: {error}") from error
+        raise _failure(f"{source}: {error}") from error
 
 
 def _read(source: str, token: str | None) -> bytes:

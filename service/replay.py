@@ -200,7 +200,7 @@ def decoded(text: bytes) -> Document:
     try:
         return _decoder.decode(text)
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
-        raise BadReplay(Text("{why}").format(why=str(error))) from error
+        raise BadReplay(Text("This is not a replay: {why}").format(why=str(error))) from error
 
 
 def deals_of(document: Document) -> tuple[ReplayDeal, ...]:

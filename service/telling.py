@@ -1,6 +1,6 @@
 """Replays, and deals in the notation, told in lines of text for people."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 
 from service.replay import Document, MatchReplay, ReplayDeal, deals_named
 from service.rummy.model import (
@@ -10,12 +10,13 @@ from service.rummy.model import (
     Event,
     LaidOff,
     Match,
+    MatchResult,
     Melded,
     TurnedOver,
 )
 from service.rummy.notation import spelt
 from service.rummy.record import DealRecord, Position, positions
-from service.verify import guard_table, in_deal, replayed
+from service.verify import guard_order, guard_result, guard_table, in_deal, replayed
 
 _MOST_IN_NAME = 16
 _WIDTH_OF_MOVE = 24
@@ -35,18 +36,22 @@ def told(document: Document, only: int | None = None) -> Iterator[str]:
     """
     guard_table(document)
     names = [_short(seat.name) for seat in document.seats]
+    whole = document if isinstance(document, MatchReplay) and only is None else None
+    before: ReplayDeal | None = None
+    ended: MatchResult | None = None
     for deal in deals_named(document, only):
         forced = {number for number, move in enumerate(deal.moves, 1) if move.forced}
         steps = replayed(document.options, deal)
         with in_deal(deal.number):
-            yield from _told(names, deal.number, _begun(deal), steps, forced)
+            if whole:
+                guard_order(document.options, deal, before, ended)
+            last = yield from _told(names, deal.number, _begun(deal), steps, forced)
         if deal.result is None:
             yield f"{_MARGIN}  given up"
-    if isinstance(document, MatchReplay) and document.result is not None and only is None:
-        winners = " and ".join(names[seat] for seat in document.result.winners)
-        yield f"Match over: {f'{winners} won' if winners else 'given up, nobody won'}"
-        totals = zip(names, document.result.totals, strict=True)
-        yield _MARGIN + "  " + ", ".join(f"{name} {total}" for name, total in totals)
+        before, ended = deal, last.result
+    if whole:
+        guard_result(whole, ended)
+        yield from _told_result(names, whole.result)
 
 
 def told_record(record: DealRecord) -> Iterator[str]:
@@ -55,15 +60,27 @@ def told_record(record: DealRecord) -> Iterator[str]:
     yield from _told(names, record.number, "", positions(record), ())
 
 
+def _told_result(names: Sequence[str], result: MatchResult | None) -> Iterator[str]:
+    if result is None:
+        yield "The match goes on"
+        return
+    winners = " and ".join(names[seat] for seat in result.winners)
+    yield f"Match over: {f'{winners} won' if winners else 'given up, nobody won'}"
+    totals = zip(names, result.totals, strict=True)
+    yield f"{_MARGIN}  {', '.join(f'{name} {total}' for name, total in totals)}"
+
+
 def _told(
     names: Sequence[str],
     number: int,
     begun: str,
     steps: Iterator[Position],
     forced: Collection[int],
-) -> Iterator[str]:
+) -> Generator[str, None, Match]:
+    """The lines of a deal; returns the match as it is after it."""
     width = max(map(len, names))
-    start = next(steps).match.deal
+    position = next(steps)
+    start = position.match.deal
     if start is not None:
         yield f"Deal {number}, dealt by {names[start.dealer]}{begun}"
         for name, dealt in zip(names, start.hands, strict=True):
@@ -82,6 +99,7 @@ def _told(
             yield f"{_MARGIN}  the pile is turned over: {_on_the_table(position.match.deal)}"
         if position.match.deal is None and position.match.last is not None:
             yield from _ended(names, position.match.last)
+    return position.match
 
 
 def _ended(names: Sequence[str], result: DealResult) -> Iterator[str]:

@@ -58,7 +58,7 @@ def checked(document: Document, only: int | None = None) -> Iterator[tuple[int, 
         if only in {None, deal.number}:
             with in_deal(deal.number):
                 if isinstance(document, MatchReplay):
-                    _check_follows(document.options, deal, before, ended)
+                    guard_order(document.options, deal, before, ended)
                 for fits in _checked_chance(document, deal):
                     yield deal.number, fits
                 last = _played(document, deal)
@@ -67,7 +67,8 @@ def checked(document: Document, only: int | None = None) -> Iterator[tuple[int, 
             ended = last.match.result
         before = deal
     if isinstance(document, MatchReplay) and only is None:
-        yield 0, _checked_result(document, ended, before)
+        guard_result(document, ended)
+        yield 0, _found_of_match(document)
 
 
 def replayed(rules: Rules, deal: ReplayDeal) -> Iterator[Position]:
@@ -116,13 +117,13 @@ def guard_table(document: Document) -> None:
         raise BadReplay(Text("Only at a practice table the first dealer is not drawn by lot."))
 
 
-# --------------------------------------------------------------------------- how it hangs together
-
-
-def _check_follows(
+def guard_order(
     rules: Rules, deal: ReplayDeal, before: ReplayDeal | None, ended: MatchResult | None
 ) -> None:
-    """The deal is the one after `before`, with which the match `ended` or not (common.2)."""
+    """The deal is the one after `before`, with which the match `ended` or not (common.2).
+
+    Raises BadReplay.
+    """
     number = 1 if before is None else before.number + 1
     if deal.number != number:
         raise BadReplay(Text("deal {number} is missing before it.").format(number=number))
@@ -138,29 +139,16 @@ def _check_follows(
         raise BadReplay(Text("it begins before the end of the deal before."))
 
 
-def _comes_after(before: ReplayMove, move: ReplayMove) -> bool:
-    """Times never go back, and the events of a log are counted."""
-    return move.at >= before.at and move.event > before.event
+def guard_result(document: MatchReplay, ended: MatchResult | None) -> None:
+    """The match has the result that it `ended` with by its last deal, or was given up in that.
 
-
-def _checked_result(
-    document: MatchReplay, ended: MatchResult | None, last: ReplayDeal | None
-) -> Text:
-    """The result of the match, which the last deal led to if it was not given up."""
-    result = document.result
-    if result is not None and result.reason == "abandoned":
-        given_up = last is not None and last.result is None
-        totals = last.totals if last else ()
-        fits = given_up and result == MatchResult(
-            reason="abandoned", winners=(), tie=False, totals=totals
-        )
-    else:
-        fits = result == ended and (last is None or last.result is not None)
-    if not fits:
+    Raises BadReplay.
+    """
+    last = document.deals[-1] if document.deals else None
+    if last is not None and last.result is None:
+        ended = MatchResult(reason="abandoned", winners=(), tie=False, totals=last.totals)
+    if document.result != ended:
         raise BadReplay(Text("The deals do not lead to the result of the match that is given."))
-    if result is None:
-        return Text("It goes on after these deals: {count}").format(count=len(document.deals))
-    return Text("The totals are right: {totals}").format(totals=result.totals)
 
 
 # ------------------------------------------------------------------------------------- the chance
@@ -250,6 +238,11 @@ def _is_shuffled(order: tuple[Card, ...], key: bytes, label: str) -> bool:
 # -------------------------------------------------------------------------------------- the moves
 
 
+def _comes_after(before: ReplayMove, move: ReplayMove) -> bool:
+    """Times never go back, and the events of a log are counted."""
+    return move.at >= before.at and move.event > before.event
+
+
 def _played(document: Document, deal: ReplayDeal) -> Position:
     """How things stand in the end, and that a document of one deal shows them on the way."""
     shown = document.positions if isinstance(document, DealReplay) else None
@@ -279,3 +272,9 @@ def _found(deal: ReplayDeal) -> Iterator[Text]:
         yield Text("The deal was given up")
     else:
         yield Text("The count is right: {scores}").format(scores=deal.result.scores)
+
+
+def _found_of_match(document: MatchReplay) -> Text:
+    if document.result is None:
+        return Text("It goes on after these deals: {count}").format(count=len(document.deals))
+    return Text("The totals are right: {totals}").format(totals=document.result.totals)
