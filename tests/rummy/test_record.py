@@ -226,7 +226,7 @@ def test_the_order_of_a_turnover_must_be_made_of_the_cards_turned_over(record: D
     assert "turnover 1 is not made" in broken(record, turnovers=(first[:-1], *others)).detail
     assert "the order of turnover 1 is not there" in broken(record, turnovers=()).detail
     error = broken(record, turnovers=(*record.turnovers, first))
-    assert f"{len(others) + 2} orders of shuffled turnovers are given" in error.detail
+    assert f"shuffled turnovers: {len(others) + 2}. There were: {len(others) + 1}." in error.detail
 
 
 def test_another_order_of_a_turnover_is_noticed_when_the_next_card_is_drawn(record: DealRecord):
