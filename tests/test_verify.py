@@ -407,7 +407,7 @@ def test_nothing_comes_after_a_deal_that_was_given_up():
 
 
 def test_the_reshuffles_of_another_deal_that_practice_goes_on_with_are_not_proved():
-    """Only those at the beginning of a deal that was laid out; what comes later is by the secret."""
+    """Only those at the beginning of a deal laid out; what comes later is by the secret."""
     document = json.loads(original("reshuffles"))
     first = document["deals"][0]
     document["practice"] = first["proof"]["laid_out"] = True
