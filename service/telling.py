@@ -57,7 +57,8 @@ def told(document: Document, only: int | None = None) -> Iterator[str]:
 def told_record(record: DealRecord) -> Iterator[str]:
     """Such a deal likewise, as far as it goes. Raises BadReplay."""
     names = [f"seat {seat}" for seat in range(record.rules.players)]
-    yield from _told(names, record.number, "", positions(record), ())
+    with in_deal(record.number):
+        yield from _told(names, record.number, "", positions(record), ())
 
 
 def _told_result(names: Sequence[str], result: MatchResult | None) -> Iterator[str]:

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -203,17 +204,20 @@ def test_the_bot_waits_for_a_service_that_is_away_and_looks_again_after_a_refusa
 
 
 def test_the_first_game_in_curl_works_as_printed(service):
-    """All its commands in order, in one shell; only the address is another one."""
+    """All its commands in order, in one shell; only the addresses are others."""
     for program in ("bash", "curl", "python3"):
         if shutil.which(program) is None:
             pytest.skip(f"{program} is not installed")
-    parts = ("A first game in curl", "Waiting")
+    parts = ("A first game in curl", "Waiting", "Replays")
     text = "".join(README.split(f"\n## {part}\n")[1].split("\n## ")[0] for part in parts)
     commands = "".join(re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
     printed = re.findall(r"^```text\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     assert "SERVICE=http://127.0.0.1:8000\n" in commands
+    commands = commands.replace("http://127.0.0.1:8000", service)
+    commands = commands.replace(".venv/bin/rummy", shlex.join([sys.executable, "-c", SERVE]))
     ended = subprocess.run(
-        ["bash", "-e", "-o", "pipefail", "-c", commands.replace("http://127.0.0.1:8000", service)],
+        ["bash", "-e", "-o", "pipefail", "-c", commands],
+        cwd=ROOT,
         env=ENVIRONMENT,
         capture_output=True,
         text=True,
@@ -222,7 +226,7 @@ def test_the_first_game_in_curl_works_as_printed(service):
     )
     assert ended.returncode == 0, ended.stderr
     rest = ended.stdout
-    assert len(printed) == 7
+    assert len(printed) == 11
     for expected in printed:
         _, found, rest = rest.partition(expected)
         assert found, f"not printed, or not in this order:\n{expected}\nall of it:\n{ended.stdout}"

@@ -122,7 +122,7 @@ def test_one_deal_of_a_match_can_be_checked_alone():
     other["deals"][0]["moves"].pop()
     assert {deal for deal, _ in checked(of_json(other), 3)} == {3}
     assert refused(other, 1).params == {"deal": 1}
-    assert refused(other, 4).detail == "There is no deal 4 in it."
+    assert refused(other, 4).detail == "There is no deal 4 in the document."
 
 
 # ------------------------------------------------------------------------------ tampered with
@@ -407,7 +407,7 @@ def test_nothing_comes_after_a_deal_that_was_given_up():
 
 
 def test_the_reshuffles_of_another_deal_that_practice_goes_on_with_are_not_proved():
-    """Only those at the beginning of a deal laid out; what comes later is by the secret."""
+    """Only the first ones of a deal that was laid out; what comes later is by the secret."""
     document = json.loads(original("reshuffles"))
     first = document["deals"][0]
     document["practice"] = first["proof"]["laid_out"] = True
@@ -713,7 +713,7 @@ def test_one_deal_can_be_told_alone():
     lines = list(told(document, 2))
     assert lines[0].startswith("Deal 2, ")
     assert sum(line.startswith(("Deal ", "Match ")) for line in lines) == 1
-    with pytest.raises(BadReplay, match=r"There is no deal 9 in it\."):
+    with pytest.raises(BadReplay, match=r"There is no deal 9 in the document\."):
         list(told(document, 9))
 
 
