@@ -5,7 +5,7 @@ These structures are the contract's schemas too, so that document and answer can
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from functools import cache
+from functools import lru_cache
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
@@ -361,7 +361,7 @@ class OptionView(Struct, frozen=True, kw_only=True):
 
 
 class VariantView(Struct, frozen=True, kw_only=True):
-    """A variant: one rule text as a set of option values."""
+    """A variant: one rule text as a set of option values, told in the language of the answer."""
 
     id: VariantId
     name: str
@@ -575,22 +575,22 @@ def score_view(game: Game, results: tuple[DealResult, ...], limit: int) -> Score
     )
 
 
-def variant_views() -> VariantList:
-    """All variants with all their options."""
-    return VariantList(tuple(map(variant_view, PRESETS)))
+def variant_views(translate: Callable[[str], str]) -> VariantList:
+    """All variants with all their options, in the language that `translate` puts messages into."""
+    return VariantList(tuple(variant_view(variant, translate) for variant in PRESETS))
 
 
-@cache
-def variant_view(variant: str) -> VariantView:
-    """One variant with all its options. Raises NoSuchVariant."""
+@lru_cache(maxsize=64)  # each variant in each language
+def variant_view(variant: str, translate: Callable[[str], str]) -> VariantView:
+    """One variant with all its options in that language. Raises NoSuchVariant."""
     preset = preset_of(variant)
     fewest, most = preset.players
     by_players = {players: defaults(preset, players) for players in range(fewest, most + 1)}
     return VariantView(
         id=preset.id,
-        name=str(preset.name),
-        summary=str(preset.summary),
-        source=str(preset.source),
+        name=said(preset.name, translate),
+        summary=said(preset.summary, translate),
+        source=said(preset.source, translate),
         fewest_players=fewest,
         most_players=most,
         must_choose=("deals", "target") if preset.match_end == "must_choose" else (),
@@ -602,6 +602,7 @@ def variant_view(variant: str) -> VariantView:
                     DefaultFor(players, values[option.name])
                     for players, values in by_players.items()
                 ),
+                translate,
             )
             for option in OPTIONS.values()
         ),
@@ -646,17 +647,22 @@ def _sentence_view(sentence: Sentence, translate: Callable[[str], str]) -> Sente
     return SentenceView(said(sentence.text, translate), sentence.decided, stated, sentence.players)
 
 
-def _option_view(option: Option, rule: str, by_players: tuple[DefaultFor, ...]) -> OptionView:
+def _option_view(
+    option: Option,
+    rule: str,
+    by_players: tuple[DefaultFor, ...],
+    translate: Callable[[str], str],
+) -> OptionView:
     number = option.kind == "number"
     return OptionView(
         name=option.name,
-        summary=option.summary,
+        summary=said(option.summary, translate),
         kind=option.kind,
         choices=option.choices,
         low=option.low if number else None,
         high=option.high if number else None,
-        unit=option.unit or None,
-        null_means=option.nothing or None,
+        unit=None if option.unit is None else said(option.unit, translate),
+        null_means=None if option.nothing is None else said(option.nothing, translate),
         rule=rule,
         defaults=by_players,
     )

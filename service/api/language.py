@@ -17,6 +17,9 @@ HEADER = {
 }
 """The header Content-Language, for the contract."""
 
+HEADERS = {"Content-Language": {"$ref": "#/components/headers/ContentLanguage"}}
+"""The header of an answer in the caller's language, for the contract."""
+
 _CATALOGUES = Path(__file__).parent.parent / "locale"
 _SUBTAG = re.compile("[-_]")
 

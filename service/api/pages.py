@@ -35,10 +35,7 @@ ETAG = {
 }
 """The headers of the answer that there is nothing new, for the contract."""
 
-HEADERS = {
-    **ETAG,
-    "Content-Language": {"$ref": "#/components/headers/ContentLanguage"},
-}
+HEADERS = ETAG | language.HEADERS
 """The headers of all other answers here, for the contract."""
 
 IF_NONE_MATCH = {

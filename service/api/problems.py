@@ -66,9 +66,6 @@ _HEADERS = {
 }
 """The headers that come with a refusal of that status, for the contract."""
 
-_LANGUAGE = {"Content-Language": {"$ref": "#/components/headers/ContentLanguage"}}
-"""The header of every refusal."""
-
 _log = logging.getLogger(__name__)
 
 
@@ -254,7 +251,7 @@ def _response(status: int, titles: dict[str, str]) -> dict[str, Any]:
     """The response of a status; `x-codes` are its codes once more, for programs."""
     return {
         "description": "\n".join(f"* `{code}`: {title}" for code, title in titles.items()),
-        "headers": _LANGUAGE | _HEADERS.get(status, {}),
+        "headers": language.HEADERS | _HEADERS.get(status, {}),
         "content": {MIMETYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
         "x-codes": list(titles),
     }

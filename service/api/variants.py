@@ -3,7 +3,7 @@
 from flask import Response
 
 from service import errors
-from service.api import pages, schemas, sheets
+from service.api import language, pages, schemas, sheets
 from service.api.http import Blueprint, answer, refuse_unread_query
 from service.rummy.sheet import sheet_of_variant
 from service.views import RuleSheet, VariantList, VariantView, variant_view, variant_views
@@ -27,27 +27,33 @@ _VARIANT = {
 
 
 @variants.route("", methods=["GET"])
-@variants.response(200, "VariantList", description="All variants.")
+@variants.response(200, "VariantList", description="All variants.", headers=language.HEADERS)
 @variants.refuses(errors.InvalidRequest)
 @variants.doc(operationId="listVariants", security=[])
 def list_variants() -> Response:
     """List the variants
 
-    Every preset with all its options: their values, defaults by number of players, and clauses.
+    Every preset with all its options: their values, defaults by number of players, and clauses. In
+    the caller's language.
     """
-    return answer(variant_views(), headers=_LASTING)
+    spoken = language.of_request()
+    views = variant_views(language.translator(spoken))
+    return language.marked(answer(views, headers=_LASTING), spoken)
 
 
 @variants.route("/<variant_id>", methods=["GET"], parameters=[_VARIANT])
-@variants.response(200, "VariantView", description="The variant.")
+@variants.response(200, "VariantView", description="The variant.", headers=language.HEADERS)
 @variants.refuses(errors.InvalidRequest, errors.NoSuchVariant)
 @variants.doc(operationId="getVariant", security=[])
 def get_variant(variant_id: str) -> Response:
     """Look at one variant
 
-    Its options with their values, defaults by number of players, and clauses.
+    Its options with their values, defaults by number of players, and clauses. In the caller's
+    language.
     """
-    return answer(variant_view(variant_id), headers=_LASTING)
+    spoken = language.of_request()
+    view = variant_view(variant_id, language.translator(spoken))
+    return language.marked(answer(view, headers=_LASTING), spoken)
 
 
 @variants.route("/<variant_id>/rules", methods=["GET"], parameters=[_VARIANT, pages.IF_NONE_MATCH])

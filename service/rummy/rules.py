@@ -85,14 +85,14 @@ class Option(Struct, frozen=True, kw_only=True):
     """One house-rule option: what it may be, what it means, and where the rules speak of it."""
 
     name: str
-    summary: str
+    summary: Text
     kind: Literal["choice", "number", "switch"]
     choices: tuple[str, ...] = ()
     low: int = 0
     high: int = 0
-    unit: str = ""
-    nothing: str = ""
-    """What leaving a number out (null) means; empty where null is no value."""
+    unit: Text | None = None
+    nothing: Text | None = None
+    """What leaving a number out (null) means; None where null is no value."""
     rule: str
     rules: dict[str, str] = {}
     """Clauses of the variants that have one of their own. `rule` is for the others, and for a table
@@ -352,7 +352,7 @@ def _clauses(straight: int, seven_card: int, parlett: int, call_rummy: int) -> d
 
 _PLAYERS = Option(
     name="players",
-    summary="How many people play.",
+    summary=Text("How many people play."),
     kind="number",
     rule="common.1",
     rules=_clauses(1, 1, 1, 1),
@@ -365,44 +365,44 @@ OPTIONS: dict[str, Option] = {
     for option in (
         Option(
             name="decks",
-            summary="Decks of 52 cards shuffled together.",
+            summary=Text("Decks of 52 cards shuffled together."),
             kind="number",
             low=1,
             high=2,
-            unit="decks",
+            unit=Text("decks"),
             rule="common.5",
             rules=_PLAYERS.rules,
         ),
         Option(
             name="jokers",
-            summary="Jokers in the whole pack.",
+            summary=Text("Jokers in the whole pack."),
             kind="number",
             low=0,
             high=8,
-            unit="cards",
+            unit=Text("cards"),
             rule="jokers.1",
             rules={"seven-card": "seven-card.6", "parlett": "parlett.6"},
         ),
         Option(
             name="hand_size",
-            summary="Cards dealt to each player.",
+            summary=Text("Cards dealt to each player."),
             kind="number",
             low=1,
             high=20,
-            unit="cards",
+            unit=Text("cards"),
             rule="straight.8",
             rules=_PLAYERS.rules | {"straight": "straight.8"},
         ),
         Option(
             name="upcard",
-            summary="Whether a card is turned up at the deal to start the discard pile.",
+            summary=Text("Whether a card is turned up at the deal to start the discard pile."),
             kind="switch",
             rule="straight.2",
             rules=_clauses(2, 2, 1, 1),
         ),
         Option(
             name="melds_per_turn",
-            summary="How many new melds a player may lay down in a turn.",
+            summary=Text("How many new melds a player may lay down in a turn."),
             kind="choice",
             choices=("one", "unlimited"),
             rule="straight.3",
@@ -410,7 +410,7 @@ OPTIONS: dict[str, Option] = {
         ),
         Option(
             name="order",
-            summary="melds_first: after a layoff no new meld that turn. free: in any order.",
+            summary=Text("melds_first: after a layoff no new meld that turn. free: in any order."),
             kind="choice",
             choices=("melds_first", "free"),
             rule="straight.3",
@@ -418,7 +418,7 @@ OPTIONS: dict[str, Option] = {
         ),
         Option(
             name="layoffs",
-            summary="Whose melds a player may lay off on.",
+            summary=Text("Whose melds a player may lay off on."),
             kind="choice",
             choices=("any", "own", "none"),
             rule="seven-card.3",
@@ -426,14 +426,14 @@ OPTIONS: dict[str, Option] = {
         ),
         Option(
             name="final_discard",
-            summary="Whether the last card must be discarded to go out.",
+            summary=Text("Whether the last card must be discarded to go out."),
             kind="switch",
             rule="common.15",
             rules=_clauses(6, 5, 5, 3),
         ),
         Option(
             name="return_upcard",
-            summary="Whether the upcard taken in a turn may be discarded in the same turn.",
+            summary=Text("Whether the upcard taken in a turn may be discarded in the same turn."),
             kind="switch",
             rule="straight.4",
             rules={
@@ -444,7 +444,7 @@ OPTIONS: dict[str, Option] = {
         ),
         Option(
             name="aces",
-            summary="low: A-2-3 only. high_or_low: Q-K-A is a run too.",
+            summary=Text("low: A-2-3 only. high_or_low: Q-K-A is a run too."),
             kind="choice",
             choices=("low", "high_or_low"),
             rule="common.4",
@@ -452,11 +452,11 @@ OPTIONS: dict[str, Option] = {
         ),
         Option(
             name="ace_points",
-            summary="What an ace left in hand counts: 1, or 11 with high-or-low aces.",
+            summary=Text("What an ace left in hand counts: 1, or 11 with high-or-low aces."),
             kind="number",
             low=0,
             high=50,
-            unit="points",
+            unit=Text("points"),
             rule="common.9",
             rules={
                 "seven-card": "seven-card.6",
@@ -466,23 +466,23 @@ OPTIONS: dict[str, Option] = {
         ),
         Option(
             name="joker_points",
-            summary="What a joker left in hand counts.",
+            summary=Text("What a joker left in hand counts."),
             kind="number",
             low=0,
             high=50,
-            unit="points",
+            unit=Text("points"),
             rule="jokers.4",
             rules={"seven-card": "seven-card.6", "parlett": "parlett.6"},
         ),
         Option(
             name="joker_swap",
-            summary="Whether jokers on the table may be swapped for the card they stand for.",
+            summary=Text("Whether jokers on the table may be swapped for the card they stand for."),
             kind="switch",
             rule="jokers.3",
         ),
         Option(
             name="turnover",
-            summary=(
+            summary=Text(
                 "When the discard pile becomes the stock: on_demand, when somebody draws from the "
                 "empty stock; last_card, the moment the last stock card is taken."
             ),
@@ -493,38 +493,42 @@ OPTIONS: dict[str, Option] = {
         ),
         Option(
             name="turnover_keeps_upcard",
-            summary="Whether the upcard stays on the discard pile when the rest is turned over.",
+            summary=Text(
+                "Whether the upcard stays on the discard pile when the rest is turned over."
+            ),
             kind="switch",
             rule="common.12",
             rules=_TURNOVER,
         ),
         Option(
             name="turnover_shuffles",
-            summary="Whether the cards turned over are shuffled; else the oldest is drawn first.",
+            summary=Text(
+                "Whether the cards turned over are shuffled; else the oldest is drawn first."
+            ),
             kind="switch",
             rule="common.12",
             rules=_TURNOVER,
         ),
         Option(
             name="turnover_new_upcard",
-            summary="Whether the top card of the new stock is turned up to start a new pile.",
+            summary=Text("Whether the top card of the new stock is turned up to start a new pile."),
             kind="switch",
             rule="common.12",
             rules=_TURNOVER,
         ),
         Option(
             name="turnovers",
-            summary="How often in a deal the discard pile may become the stock.",
+            summary=Text("How often in a deal the discard pile may become the stock."),
             kind="number",
             low=0,
             high=100,
-            unit="turnovers",
-            nothing="unlimited",
+            unit=Text("turnovers"),
+            nothing=Text("unlimited"),
             rule="common.12",
         ),
         Option(
             name="call",
-            summary=(
+            summary=Text(
                 'The "Rummy!" call: off; next_draw, open until the next player draws; timed, open '
                 "for call_seconds, and the next draw waits for it."
             ),
@@ -534,17 +538,17 @@ OPTIONS: dict[str, Option] = {
         ),
         Option(
             name="call_seconds",
-            summary="How long a timed call is open.",
+            summary=Text("How long a timed call is open."),
             kind="number",
             low=1,
             high=60,
-            unit="seconds",
-            nothing="the call is not timed",
+            unit=Text("seconds"),
+            nothing=Text("the call is not timed"),
             rule="call-rummy.5",
         ),
         Option(
             name="scoring",
-            summary=(
+            summary=Text(
                 "winner_takes: who goes out scores all other hands, the highest total wins. "
                 "penalty: everybody scores the own hand, the lowest total wins."
             ),
@@ -555,48 +559,48 @@ OPTIONS: dict[str, Option] = {
         ),
         Option(
             name="deals",
-            summary="The match ends after so many deals.",
+            summary=Text("The match ends after so many deals."),
             kind="number",
             low=1,
             high=1000,
-            unit="deals",
-            nothing="the match ends at a target",
+            unit=Text("deals"),
+            nothing=Text("the match ends at a target"),
             rule="common.11",
             rules={"straight": "straight.7"},
         ),
         Option(
             name="target",
-            summary="The match ends after the deal in which a player reaches so many points.",
+            summary=Text("The match ends after the deal in which a player reaches so many points."),
             kind="number",
             low=1,
             high=100_000,
-            unit="points",
-            nothing="the match ends after a number of deals",
+            unit=Text("points"),
+            nothing=Text("the match ends after a number of deals"),
             rule="common.11",
             rules={"straight": "straight.7"},
         ),
         Option(
             name="turn_seconds",
-            summary="How long a player has for a turn before it is played by force.",
+            summary=Text("How long a player has for a turn before it is played by force."),
             kind="number",
             low=5,
             high=7 * 86_400,
-            unit="seconds",
-            nothing="there is no clock",
+            unit=Text("seconds"),
+            nothing=Text("there is no clock"),
             rule="table.1",
         ),
         Option(
             name="away_after",
-            summary="After so many forced turns in a row the computer plays the seat.",
+            summary=Text("After so many forced turns in a row the computer plays the seat."),
             kind="number",
             low=1,
             high=100,
-            unit="turns",
+            unit=Text("turns"),
             rule="table.2",
         ),
         Option(
             name="memory",
-            summary=(
+            summary=Text(
                 "Whether the view tells on request what everybody saw: the cards that went into "
                 "hands face up, and the discards so far."
             ),

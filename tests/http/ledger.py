@@ -146,7 +146,7 @@ class Ledger:
         if self.hand is not None and event["seat"] == self.seat:
             self.hand[event["card"]] += 1
 
-    def _declined(self, event: dict) -> None:
+    def _declined(self, _event: dict) -> None:
         assert self.stock == 0
         assert self.turnovers, "there is none left"
 

@@ -1,6 +1,6 @@
 """Which language an answer is in, and every refusal in each of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from flask import Flask, Response
@@ -13,6 +13,7 @@ from service.api import language
 from service.api.language import LANGUAGES, marked
 from service.app import create_app
 from service.config import Config
+from service.rummy.rules import PRESETS
 from tests.contract import CheckedClient
 from tests.http.tables import House
 from tests.http.test_refusals import MOVES, REQUESTS, ask
@@ -327,6 +328,77 @@ def assert_told(app: Flask, path: str, status: int, code: str) -> None:
     for answer in answers.values():
         assert (answer.status_code, answer.json["code"]) == (status, code)
     assert_only_the_words_differ(answers)
+
+
+# ----------------------------------------------------------------------------------- variants
+
+VARIANTS = ["/v1/variants", *(f"/v1/variants/{variant}" for variant in PRESETS)]
+
+
+def told_in(spoken: str, house: House, path: str) -> TestResponse:
+    return house.client().get(path, headers={"Accept-Language": spoken})
+
+
+@pytest.mark.parametrize("path", VARIANTS)
+@pytest.mark.parametrize(
+    ("wish", "spoken"),
+    [("", "en"), ("sv-FI, en;q=0.5", "sv"), ("da", "da"), ("de, sv;q=0.2", "sv"), ("de", "en")],
+)
+def test_variants_are_told_in_the_callers_language_and_may_be_kept(house, path, wish, spoken):
+    answer = told_in(wish, house, path)
+    assert answer.status_code == 200
+    assert answer.headers["Content-Language"] == spoken
+    assert answer.headers["Vary"] == "Accept-Language"
+    assert answer.headers["Cache-Control"] == "public, max-age=300"
+
+
+@pytest.mark.parametrize("path", VARIANTS)
+def test_only_the_words_of_variants_differ(house, path):
+    first, sv, da, again = (told_in(spoken, house, path) for spoken in (*LANGUAGES, "en"))
+    assert again.data == first.data
+    for other in (sv, da):
+        for english, translated in zip(told(first.json), told(other.json), strict=True):
+            place, are_words, value = english
+            assert translated[:2] == (place, are_words)
+            differ = are_words and value != "Straight Rummy"  # which is called so everywhere
+            assert (translated[2] != value) == differ, place
+
+
+WORDS = ("name", "summary", "source", "unit", "null_means")
+
+
+def told(answer: object, *place: str | int) -> Iterator[tuple[tuple[str | int, ...], bool, object]]:
+    """Each value of an answer about variants after its place, and whether it is words."""
+    if isinstance(answer, dict):
+        for name, value in answer.items():
+            yield from told(value, *place, name)
+    elif isinstance(answer, list):
+        for number, value in enumerate(answer):
+            yield from told(value, *place, number)
+    else:
+        name_of_option = "options" in place and place[-1] == "name"
+        yield place, place[-1] in WORDS and answer is not None and not name_of_option, answer
+
+
+def test_what_a_variant_and_its_options_are_is_said_in_each_language(house):
+    views = [told_in(spoken, house, "/v1/variants/call-rummy").json for spoken in LANGUAGES]
+    assert [view["name"] for view in views] == ["Call Rummy", "Roprummy", "Rummy med råb"]
+    assert [view["source"] for view in views] == [
+        "A Danish rule book of rummy with the Rummy call",
+        "En dansk regelbok för rummy med Rummy-rop",
+        'En dansk regelbog om rummy med råbet "Rummy"',
+    ]
+    call_seconds = [
+        next(option for option in view["options"] if option["name"] == "call_seconds")
+        for view in views
+    ]
+    assert [
+        (option["summary"], option["unit"], option["null_means"]) for option in call_seconds
+    ] == [
+        ("How long a timed call is open.", "seconds", "the call is not timed"),
+        ("Hur länge ett rop på tid är öppet.", "sekunder", "ropet är inte på tid"),
+        ("Hvor længe et råb på tid er åbent.", "sekunder", "råbet er ikke på tid"),
+    ]
 
 
 # ----------------------------------------------------------------- sentences inside sentences
