@@ -488,7 +488,7 @@ def entropy(wanted: dict[str, str], game_id: str) -> Response:
     return _changed(tables().add_entropy(game_id, needed_token(), wanted["entropy"], terms()))
 
 
-@games.route("/<game_id>/rules", methods=["GET"], parameters=[_GAME, pages.IF_NONE_MATCH])
+@games.route("/<game_id>/rules", methods=["GET"], parameters=[_GAME, *pages.PARAMETERS])
 @games.response(200, "RuleSheet", description="The rule sheet.", headers=pages.HEADERS)
 @games.alt_response(304, description="The caller has this answer.", headers=pages.ETAG)
 @games.refuses(*_OF_LOOK)

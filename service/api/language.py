@@ -20,6 +20,14 @@ HEADER = {
 HEADERS = {"Content-Language": {"$ref": "#/components/headers/ContentLanguage"}}
 """The header of an answer in the caller's language, for the contract."""
 
+PARAMETER = {
+    "in": "header",
+    "name": "Accept-Language",
+    "schema": {"type": "string", "examples": ["sv, en;q=0.5"]},
+    "description": "The languages that the caller reads; the best of `en`, `sv` and `da` is taken.",
+}
+"""The header by which the caller wishes for a language, for the contract."""
+
 _CATALOGUES = Path(__file__).parent.parent / "locale"
 _SUBTAG = re.compile("[-_]")
 

@@ -38,12 +38,16 @@ ETAG = {
 HEADERS = ETAG | language.HEADERS
 """The headers of all other answers here, for the contract."""
 
-IF_NONE_MATCH = {
-    "in": "header",
-    "name": "If-None-Match",
-    "schema": {"type": "string"},
-    "description": "The ETags that the caller has; 304 if the answer is one of them.",
-}
+PARAMETERS = [
+    {
+        "in": "header",
+        "name": "If-None-Match",
+        "schema": {"type": "string"},
+        "description": "The ETags that the caller has; 304 if the answer is one of them.",
+    },
+    language.PARAMETER,
+]
+"""The headers that the answers here depend on, for the contract."""
 
 _POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none';"

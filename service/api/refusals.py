@@ -86,7 +86,7 @@ class ErrorList(Struct, frozen=True):
     errors: tuple[ErrorView, ...]
 
 
-@refusals.route("", methods=["GET"], parameters=[pages.IF_NONE_MATCH])
+@refusals.route("", methods=["GET"], parameters=pages.PARAMETERS)
 @refusals.response(200, "ErrorList", description="All codes.", headers=pages.HEADERS)
 @refusals.alt_response(304, description="The caller has this answer.", headers=pages.ETAG)
 @refusals.refuses(errors.InvalidRequest)
@@ -100,7 +100,7 @@ def list_errors() -> Response:
     return pages.shown(_error_list, {pages.HTML: "errors.html"}, _LIST)
 
 
-@refusals.route("/<code>", methods=["GET"], parameters=[_CODE, pages.IF_NONE_MATCH])
+@refusals.route("/<code>", methods=["GET"], parameters=[_CODE, *pages.PARAMETERS])
 @refusals.response(200, "ErrorView", description="What it means.", headers=pages.HEADERS)
 @refusals.alt_response(304, description="The caller has this answer.", headers=pages.ETAG)
 @refusals.refuses(errors.InvalidRequest, errors.NoSuchError)

@@ -26,7 +26,7 @@ _VARIANT = {
 }
 
 
-@variants.route("", methods=["GET"])
+@variants.route("", methods=["GET"], parameters=[language.PARAMETER])
 @variants.response(200, "VariantList", description="All variants.", headers=language.HEADERS)
 @variants.refuses(errors.InvalidRequest)
 @variants.doc(operationId="listVariants", security=[])
@@ -41,7 +41,7 @@ def list_variants() -> Response:
     return language.marked(answer(views, headers=_LASTING), spoken)
 
 
-@variants.route("/<variant_id>", methods=["GET"], parameters=[_VARIANT])
+@variants.route("/<variant_id>", methods=["GET"], parameters=[_VARIANT, language.PARAMETER])
 @variants.response(200, "VariantView", description="The variant.", headers=language.HEADERS)
 @variants.refuses(errors.InvalidRequest, errors.NoSuchVariant)
 @variants.doc(operationId="getVariant", security=[])
@@ -56,7 +56,7 @@ def get_variant(variant_id: str) -> Response:
     return language.marked(answer(view, headers=_LASTING), spoken)
 
 
-@variants.route("/<variant_id>/rules", methods=["GET"], parameters=[_VARIANT, pages.IF_NONE_MATCH])
+@variants.route("/<variant_id>/rules", methods=["GET"], parameters=[_VARIANT, *pages.PARAMETERS])
 @variants.arguments(schemas.SheetQuery(), location="query")
 @variants.response(200, "RuleSheet", description="The rule sheet.", headers=pages.HEADERS)
 @variants.alt_response(304, description="The caller has this answer.", headers=pages.ETAG)
