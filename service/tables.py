@@ -194,8 +194,8 @@ class Tables:
         """Take the own seat in the game that follows a finished one, and make that if need be.
 
         The same people, computers and options; who comes sits in the order of the old seats. Asked
-        again it gives the same seat and token. Raises MatchNotOver, NotStarted, TableClosed, and as
-        `join` does.
+        again it gives the same seat and token and changes nothing, whatever the `entropy`: more is
+        added with `add_entropy`. Raises MatchNotOver, NotStarted, TableClosed, and as `join` does.
         """
         old = self._changes.current(game_id)
         place = seat_of(old, token)
