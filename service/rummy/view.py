@@ -160,8 +160,8 @@ class DiscardView(Struct, frozen=True):
     seat: Annotated[
         SeatNumber | None,
         Meta(
-            description="Who discarded it; null: it was turned up, at the deal or by a turnover. Or "
-            "an older version dealt, and did not keep who it was."
+            description="Who discarded it; null: it was turned up, at the deal or by a turnover, "
+            "or an older version of the service had not kept who it was."
         ),
     ]
     card: Card
