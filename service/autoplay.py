@@ -14,11 +14,8 @@ from service.rummy.cards import Card, points
 from service.rummy.engine import abandon, apply, callable_on, stock_card_is_there
 from service.rummy.legal import legal_moves
 from service.rummy.model import Call, Deal, Discard, Draw, Drew, Match, Move
-from service.rummy.rules import Rules
+from service.rummy.rules import CALL_GRACE_SECONDS, Rules
 from service.rummy.view import sight, waits_for_call
-
-CALL_GRACE_MS = 5_000
-"""A computer leaves people so long to call a discard before it draws (table.6)."""
 
 _MOST_DISCARDS = 40
 """More than there are in any hand."""
@@ -158,7 +155,7 @@ def _may_draw_at(game: Game, deal: Deal, rules: Rules, now: int) -> int:
     if not any(seat.played_by is None and number != window.seat for number, seat in seats):
         return now
     # From the discard on, so that nobody who leaves and returns makes the others wait anew.
-    return window.opened + CALL_GRACE_MS
+    return window.opened + 1000 * CALL_GRACE_SECONDS
 
 
 def _turn_of(game: Game) -> tuple[int, int] | None:

@@ -289,10 +289,16 @@ def decode_result(stored: bytes) -> model.DealResult:
 def _upgraded(game: Game) -> Game:
     """A game that was stored in an older format.
 
-    The deal being played was not committed to; those that follow are.
+    The deal being played was not committed to; those that follow are. Of what lies on its discard
+    pile it is not known who threw it.
     """
-    if game.match is not None:
-        game = replace(game, match=replace(game.match, game=game.id))
+    match = game.match
+    if match is not None:
+        deal = match.deal
+        if deal is not None:
+            lying = tuple(model.Thrown(None, card) for card in deal.pile)
+            deal = replace(deal, discards=lying)
+        game = replace(game, match=replace(match, game=game.id, deal=deal))
     return replace(game, seed=game.practice.seed if game.practice else "")
 
 

@@ -2,7 +2,7 @@
 
 import unicodedata
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from service.errors import BadPractice, BadTable, BadText
@@ -30,14 +30,17 @@ _JOINERS = "\u200c\u200d"
 class PracticeWish(Struct, frozen=True, kw_only=True):
     """Which cards a practice table is to have: a seed, an order of the pack, or both.
 
-    Or it goes on with a `deal` in the notation, after so many of its `moves`; None: after all.
+    Or it goes on with a `deal` in the notation, after so many of its `moves`; unset: after all.
     """
+
+    # Unset is not None: what was added later must not change the hash of a wish without it, or an
+    # Idempotency-Key would not be good any more after an upgrade.
 
     seed: str | None = None
     order: tuple[Card, ...] | None = None
     dealer: int | None = None
-    deal: str | None = None
-    moves: int | None = None
+    deal: str | UnsetType = UNSET
+    moves: int | UnsetType = UNSET
 
 
 class NewTable(Struct, frozen=True, kw_only=True):
@@ -140,13 +143,13 @@ def _begun_deal(wish: PracticeWish | None) -> DealRecord | None:
     """The deal that the table is to go on with, if it is; as far as it was played."""
     if wish is None:
         return None
-    if wish.deal is None:
-        if wish.moves is not None:
+    if wish.deal is UNSET:
+        if wish.moves is not UNSET:
             raise BadPractice(Text("practice.moves: it counts those of a deal; send that too."))
         return None
     if wish.order is not None or wish.dealer is not None:
         raise BadPractice(Text("practice.deal says the order and the dealer; leave them out."))
-    return deal_until(wish.deal, wish.moves)
+    return deal_until(wish.deal, None if wish.moves is UNSET else wish.moves)
 
 
 def _practice(wish: PracticeWish | None, seed: str, record: DealRecord | None) -> Practice | None:

@@ -172,7 +172,7 @@ class Tables:
         Raises NoSuchGame, AlreadyStarted, TableClosed, TableFull, BadText, InvitationNeeded,
         StaleVersion, OptionsDoNotFit, TooBusy, BadIdempotencyKey and IdempotencyKeyReused.
         """
-        mark = mark_of_claim(terms, "join", [name, invitation, entropy])
+        mark = mark_of_claim(terms, "join", [name, invitation, *_if_set(entropy)])
         claim = claimed(terms, game_id)
         seat = Seat(clean_name(name), hash_of(claim.token), entropy=entropy or "")
         code = None if invitation is None else hash_of_invitation(game_id, invitation)
@@ -194,8 +194,8 @@ class Tables:
         """Take the own seat in the game that follows a finished one, and make that if need be.
 
         The same people, computers and options; who comes sits in the order of the old seats. Asked
-        again it gives the same seat and token. Raises MatchNotOver, NotStarted, TableClosed, and as
-        `join` does.
+        again it gives the same seat and token and changes nothing, whatever the `entropy`: more is
+        added with `add_entropy`. Raises MatchNotOver, NotStarted, TableClosed, and as `join` does.
         """
         old = self._changes.current(game_id)
         place = seat_of(old, token)
@@ -203,7 +203,7 @@ class Tables:
         founder = next(seat.token_hash for seat in old.seats if seat.token_hash)
         new_id = game_id_for(founder, f"rematch of {old.id}")
         claim = Claim(token_for(new_id, token, "rematch"))
-        mark = mark_of(terms, ("rematch", entropy), hash_of(claim.token))
+        mark = mark_of(terms, ("rematch", *_if_set(entropy)), hash_of(claim.token))
         if mark is None or not self._was_done(new_id, mark):
             guard_version(old, terms.version)
         if guard_playing(old).result is None:
@@ -649,6 +649,11 @@ class Tables:
 
         if old.rematch is None:
             self._changes.make(old.id, point)
+
+
+def _if_set(part: str | None) -> tuple[str, ...]:
+    """A part of a wish that came in a later version: without it, it has the hash it had before."""
+    return () if part is None else (part,)
 
 
 def _moved(

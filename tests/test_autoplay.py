@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from service.autoplay import CALL_GRACE_MS, Step, carried_on, gone_on, is_due, next_moment
+from service.autoplay import Step, carried_on, gone_on, is_due, next_moment
 from service.errors import Refused
 from service.game import Event, Game, Seat
 from service.rummy.cards import pack
@@ -21,7 +21,7 @@ from service.rummy.computer import Level
 from service.rummy.engine import apply, callable_on, new_match
 from service.rummy.legal import legal_moves
 from service.rummy.model import CallWindow, Discard, Draw, Match
-from service.rummy.rules import PRESETS, Rules, agree
+from service.rummy.rules import CALL_GRACE_SECONDS, PRESETS, Rules, agree
 from service.seating import Change, guard_present, left, returned
 from tests.positions import CALLABLE, after, deal_of, position
 from tests.rummy.chance import LATER, random_position, random_rules
@@ -380,7 +380,7 @@ class Room:
         if game.seats[deal.turn].played_by is not None:
             # A computer waits for nothing but a call.
             assert callable_on(deal, rules)
-            assert self.now < game.due <= (closes or self.now + CALL_GRACE_MS)
+            assert self.now < game.due <= (closes or self.now + 1000 * CALL_GRACE_SECONDS)
         elif rules.turn_seconds is None:
             assert game.due is None
         else:
@@ -509,4 +509,4 @@ def test_who_leaves_and_returns_again_and_again_cannot_hold_the_table_up():
         if deal_of(room.game.match).turn != 1:
             break
     assert deal_of(room.game.match).turn == 2
-    assert room.now - NOW <= CALL_GRACE_MS + 2 * 5_000
+    assert room.now - NOW <= 1000 * CALL_GRACE_SECONDS + 2 * 5_000

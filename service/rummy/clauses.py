@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from service.rummy.cards import points
 from service.rummy.rules import (
+    CALL_GRACE_SECONDS,
     LONGEST_RUN,
     MIN_MELD,
     TURN_LIMIT,
@@ -17,9 +18,6 @@ from service.rummy.rules import (
     preset_of,
 )
 from service.text import Text
-
-GRACE_SECONDS = 5
-"""So long a computer leaves people to call a discard before it draws (table.6)."""
 
 
 def says(option: str, value: OptionValue) -> Text:
@@ -635,7 +633,7 @@ LINES: dict[str, tuple[Line, ...]] = {
                 "Computer players do not call, and move at once. But where a card just discarded "
                 "could be called, a computer draws at the earliest {seconds} seconds after the "
                 "discard, if a person could call."
-            ).format(seconds=GRACE_SECONDS),
+            ).format(seconds=CALL_GRACE_SECONDS),
             when=lambda rules: rules.call == "next_draw",
         ),
         Line(

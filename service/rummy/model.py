@@ -66,8 +66,9 @@ class CallWindow(Struct, frozen=True):
 class Thrown(Struct, frozen=True, array_like=True):
     """A card that came onto the discard pile, and what everybody saw become of it.
 
-    `seat` discarded it; None: it was turned up, at the deal or by a turnover. `gone` is how it left
-    the pile, None while it lies there; `by` who took it up or called it.
+    `seat` discarded it; None: it was turned up, at the deal or by a turnover, or that is not known
+    of a deal of before this was kept. `gone` is how it left the pile, None while it lies there;
+    `by` who took it up or called it.
     """
 
     seat: int | None
@@ -104,7 +105,7 @@ class Deal(Struct, frozen=True):
     """Cards, with their seat, that everybody saw go into that hand and not leave it."""
     discards: tuple[Thrown, ...] = ()
     """All that came onto the discard pile in this deal, in order. Those that are not gone are the
-    top of the pile, and all of it unless the deal began before this was kept."""
+    pile."""
     entropy: tuple[str, ...] = ()
     """What the seats added to the chance of this deal, by seat; see Match."""
     shuffle: str | None = None

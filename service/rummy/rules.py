@@ -31,6 +31,9 @@ TURN_LIMIT = 1000
 AWAY_AFTER = 3
 """Forced turns in a row after which a player counts as away, unless chosen otherwise (table.2)."""
 
+CALL_GRACE_SECONDS = 5
+"""A computer leaves people so long to call a discard before it draws (table.6)."""
+
 UNLIMITED = None
 
 

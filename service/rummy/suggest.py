@@ -98,7 +98,7 @@ def _nearest(step: Play, plays: Sequence[Play]) -> list[Play]:
     If there is none, those of the kind. Among equals those of the same kind come first, those with
     the fewest other cards, those on the same meld and with the jokers named as they were.
     """
-    wanted = Counter(_cards(step))
+    wanted, named = Counter(_cards(step)), Counter(_names(step))
     shared = {move: (wanted & Counter(_cards(move))).total() for move in plays}
     of_the_kind = [move for move in shared if type(move) is type(step)]
     there = [move for move in of_the_kind if _on(step) == _on(move) is not None]
@@ -110,7 +110,7 @@ def _nearest(step: Play, plays: Sequence[Play]) -> list[Play]:
             type(move) is not type(step),
             len(_cards(move)) - shared[move],
             _on(move) != _on(step),
-            -(Counter(_names(step)) & Counter(_names(move))).total(),
+            -(named & Counter(_names(move))).total(),
         )
 
     return sorted((move for move in shared if move in best) if best else of_the_kind, key=distance)

@@ -159,7 +159,10 @@ class DiscardView(Struct, frozen=True):
 
     seat: Annotated[
         SeatNumber | None,
-        Meta(description="Who discarded it; null: it was turned up, at the deal or by a turnover."),
+        Meta(
+            description="Who discarded it; null: it was turned up, at the deal or by a turnover, "
+            "or an older version of the service had not kept who it was."
+        ),
     ]
     card: Card
     gone: Annotated[

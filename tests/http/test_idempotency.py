@@ -16,6 +16,7 @@ from msgspec import structs
 from werkzeug.test import TestResponse
 
 from service.api import contract
+from service.rummy.cards import pack
 from service.rummy.model import CallWindow
 from tests.http.tables import EXPIRY, House, Player, Table, code
 from tests.http.test_races import at_once
@@ -798,6 +799,53 @@ def test_the_store_holds_neither_keys_nor_tokens_nor_invitations(house):
     stored = repr(kept(house, table.id)).casefold()
     for secret in secrets:
         assert secret.casefold() not in stored
+
+
+# ------------------------------------------------------------------------- a rolling upgrade
+
+AS_BEFORE = {
+    "9a3f3e18020cc8112e64d6e842c580f85d50bb1f264b7981008b9510a18216d7": ("join", {"name": "bo"}),
+    "4355d55ff4bf785df065b0d10d027888cb81413a50ec824ae81ec5a9411f0d03": ("rematch", None),
+    "4c787f9840c68062648bffb182c69777814203727b54e1493291706039eee11d": ("create", None),
+    "bb767463febdac21395bf29380a43552a4d88235026deab5564913eb14f6baa1": (
+        "create",
+        {"seed": "one"},
+    ),
+    "a097da2b09dea13ba4fee47f17b9d0d0065b035174eb0ec4a595db0cbcf8a291": (
+        "create",
+        {"seed": "one", "dealer": 1},
+    ),
+    "7ede2e709b384cd485e13c3a9ee96648cbb519e4c3b9702cceeeb7248ed81eee": (
+        "create",
+        {"order": list(pack(1, 0)), "dealer": 0},
+    ),
+}
+"""Requests with a key by the hash that the version before committed shuffles knew them by."""
+
+
+@pytest.mark.parametrize("request_hash", AS_BEFORE)
+def test_a_request_is_known_by_the_hash_that_it_had_before_an_upgrade(house, request_hash):
+    """So whoever lost the answer of the old version gets it again of the new one."""
+    part, body = AS_BEFORE[request_hash]
+    key = new_key()
+    if part == "create":
+        practice = {"practice": body} if body else {}
+        wanted = {"variant": "seven-card", "name": "ada", "seats": 2, **practice}
+        maker = Maker(house.client(), "")
+        answer = maker.post("", wanted, idempotency_key=key)
+    elif part == "join":
+        table = house.waiting("straight", 2)
+        answer = table.stranger.post("join", body, idempotency_key=key)
+    else:
+        table = house.table("straight", 2)
+        for player in table.players:
+            player.post("leave")
+        answer = table.players[0].post("rematch", idempotency_key=key)
+    assert answer.status_code == 201, answer.text
+    game_id = answer.json["game"]["id"]
+    kept = [house.redis.get(name) for name in house.redis.keys(f"rummy:{{{game_id}}}:claim:*")]
+    kept += house.redis.hgetall(f"rummy:{{{game_id}}}:game").values()
+    assert any(f'"request":"{request_hash}"'.encode() in value for value in kept)
 
 
 # ----------------------------------------------------------------------- the game has moved on

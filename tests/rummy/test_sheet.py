@@ -10,7 +10,6 @@ from random import Random
 
 import pytest
 
-from service.autoplay import CALL_GRACE_MS
 from service.errors import NoSuchVariant, OptionsRefused, Refused
 from service.rummy import clauses
 from service.rummy.cards import FACES, JOKER, Card
@@ -280,11 +279,6 @@ def test_another_number_of_cards_is_in_the_clause_of_that_house_rule():
     assert "Number of cards dealt to each player: 10." in says(dealt, "straight.8")
     assert "see straight.8" in says(dealt, "parlett.1")
     assert "straight.8" not in numbers(sheet_of_variant("parlett"))
-
-
-@pytest.mark.clause("table.6")
-def test_the_grace_of_computers_is_what_they_give():
-    assert clauses.GRACE_SECONDS * 1000 == CALL_GRACE_MS
 
 
 # ------------------------------------------------------------------------ for all players
