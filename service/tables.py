@@ -194,8 +194,8 @@ class Tables:
         """Take the own seat in the game that follows a finished one, and make that if need be.
 
         The same people, computers and options; who comes sits in the order of the old seats. Asked
-        again it gives the same seat and token and changes nothing, whatever the `entropy`: more is
-        added with `add_entropy`. Raises MatchNotOver, NotStarted, TableClosed, and as `join` does.
+        again it gives the same seat and token; other `entropy` takes the place of what it brought, until
+        the match begins. Raises MatchNotOver, NotStarted, TableClosed, and as `join` does.
         """
         old = self._changes.current(game_id)
         place = seat_of(old, token)
@@ -213,9 +213,11 @@ class Tables:
         seat = Seat(name, hash_of(claim.token), place=place, entropy=entropy or "")
 
         def take_seat(game: Game, now: int) -> tuple[Game, tuple[Event, ...]]:
-            if find_seat(game, claim.token) is not None:
-                return game, ()
-            return seated(game, seat, now)
+            taken = find_seat(game, claim.token)
+            if taken is None:
+                return seated(game, seat, now)
+            # Once the match has begun it is in the cards, so this repeats an earlier request.
+            return mixed(game, taken, entropy) if entropy and not game.match else (game, ())
 
         try:
             done = self._changes.make(new_id, take_seat, mark, claim)

@@ -203,3 +203,21 @@ def test_a_whole_number_may_be_written_with_a_fraction(client: CheckedClient) ->
     answer = client.post("/v1/games", json=table)
     assert answer.status_code == 201
     assert answer.json["game"]["options"]["deals"] == 3
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"practice": {"order": ["XX"] * 9000}},
+        {"options": {f"option {number}": 1 for number in range(3000)}},
+        {"practice": {"deal": '[Rummy "1"]\n[Variant "straight"]\n[Players "2"]\n[Dealer "0"]\n'
+                      f'[Cards "AS"]\n[Options "{" ".join(f"x{n}=1" for n in range(5000))}"]\n'}},
+        {f"field {number}": 1 for number in range(3000)},
+    ],
+    ids=["cards", "options", "options of a deal", "fields"],
+)  # fmt: skip
+def test_nonsense_at_length_is_refused_in_short(client: CheckedClient, more: Any) -> None:
+    body = {"variant": "straight", "name": "ada", **more}
+    answer = client.post("/v1/games", json=body)
+    assert answer.status_code == 422
+    assert len(answer.data) < 40_000

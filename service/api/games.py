@@ -462,8 +462,8 @@ def rematch(wanted: dict[str, str], game_id: str) -> Response:
 
     After the match: the caller's seat in the game that follows this one, with the same options and
     computer players, for the same people. They come by this same request, sit in the order of their
-    old seats, and the match starts as it did here. Sent again it gives the same seat and token and
-    changes nothing, not even with other `entropy`: add that there with `POST …/entropy`.
+    old seats, and the match starts as it did here. Sent again it gives the same seat and token;
+    until the match begins, other `entropy` takes the place of what it had brought.
     """
     return _seated(tables().rematch(game_id, needed_token(), terms(), **wanted))
 

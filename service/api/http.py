@@ -37,6 +37,8 @@ _TAG = re.compile(r'(?:W/)?"([0-9]{1,15}\+?)"')
 _EVENT_ID = re.compile("[0-9]{1,15}")
 _KEY = re.compile("[!-~](?:[ -~]{0,253}[!-~])?")
 _BODY = "_schema"
+_MOST_FIELDS = 50
+"""So many wrong fields are named, so that no answer is far longer than its request."""
 _BYTE = re.compile(r"\(byte ([0-9]+)\)")
 _HOW_TO_SEND_IT = Text("Send the token of your seat as `Authorization: Bearer <token>`.")
 EVENT_STREAM = "text/event-stream"
@@ -93,7 +95,12 @@ class Parser(FlaskParser):
     ) -> NoReturn:
         messages = cast(dict[str, Any], error.messages)
         (found,) = messages.values()
-        raise InvalidRequest(tuple(_flat("", found)))
+        fields = _flat("", found)
+        more = len(fields) - _MOST_FIELDS
+        if more > 0:
+            others = Text("More fields with something wrong: {more}").format(more=more)
+            fields = [*fields[:_MOST_FIELDS], FieldProblem("body", others)]
+        raise InvalidRequest(tuple(fields))
 
 
 class Blueprint(flask_smorest.Blueprint):

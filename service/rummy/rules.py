@@ -7,6 +7,7 @@ presets' names.
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from functools import lru_cache
+from itertools import islice
 from typing import Literal
 
 from msgspec import Struct, convert
@@ -35,6 +36,9 @@ CALL_GRACE_SECONDS = 5
 """A computer leaves people so long to call a discard before it draws (table.6)."""
 
 UNLIMITED = None
+
+_MOST_PROBLEMS = 30
+"""More than there are options: so many problems are told of nonsense."""
 
 
 class Rules(Struct, frozen=True, kw_only=True):
@@ -141,10 +145,10 @@ class Preset(Struct, frozen=True, kw_only=True):
 def agree(variant: str, players: int, chosen: Choices) -> Rules:
     """The rules of a table of `players` people who changed the `chosen` options of `variant`.
 
-    Raises NoSuchVariant, and OptionsRefused with every problem found at once.
+    Raises NoSuchVariant, and OptionsRefused with every problem found at once, the first 30 of them.
     """
     preset = preset_of(variant)
-    problems = tuple(_value_problems(preset, players, chosen))
+    problems = tuple(islice(_value_problems(preset, players, chosen), _MOST_PROBLEMS))
     if problems:
         raise OptionsRefused(problems)
     values = _effective(preset, players, chosen)

@@ -690,3 +690,25 @@ def test_a_finished_match_of_before_can_be_read(house):
     as_it_was(table)
     assert table.stranger.look()["fairness"]["revealed"] is None
     assert table.stranger.get("score").status_code == 200
+
+
+def test_a_rematch_asked_for_again_brings_other_entropy_until_the_match_begins(house):
+    table = house.table("seven-card", 3, seed="again", deals=2)
+    for player in table.players:
+        player.post("leave")
+    first, again, same = (
+        table.players[1].post("rematch", {"entropy": text} if text else {})
+        for text in ("heads", "tails", "tails")
+    )
+    assert first.json["game"]["fairness"]["next"]["entropy"] == ["heads"]
+    for answer in (again, same, table.players[1].post("rematch", {})):
+        assert answer.json["token"] == first.json["token"]
+        assert answer.json["game"]["fairness"]["next"]["entropy"] == ["tails"]
+    assert [entry["event"]["type"] for entry in again.json["events"]] == ["entropy_added"]
+    assert same.json["events"] == []
+    for player in (table.players[0], table.players[2]):
+        begun = player.post("rematch", {"entropy": f"of-{player.seat}"})
+    assert begun.json["game"]["status"] == "playing"
+    late = table.players[1].post("rematch", {"entropy": "late"})
+    assert late.json["token"] == first.json["token"]
+    assert late.json["game"]["fairness"]["next"]["entropy"] == []
