@@ -84,6 +84,13 @@ class ReplayDeal(Struct, frozen=True, kw_only=True):
             "first on top, before any new upcard was turned."
         ),
     ]
+    turnovers_given: Annotated[
+        _Number,
+        Meta(
+            description="How many of the first of these practice began with, where it went on with "
+            "another deal: nothing is proved of them."
+        ),
+    ]
     moves: tuple[ReplayMove, ...]
     result: Annotated[
         DealResult | None, Meta(description="How it ended; null: it was given up (table.5).")
@@ -250,13 +257,15 @@ def _replayed(
             Text("Deal {deal} is from before the service kept what a replay needs."), deal=number
         )
     moves = tuple(_moves(logged))
-    record = _record(game, rules, proof, logged, result)
+    given = _turnovers_given(game, proof)
+    record = _record(game, rules, proof, logged, result, given)
     deal = ReplayDeal(
         number=number,
         dealer=record.dealer,
         totals=record.totals,
         cards=record.cards,
         turnovers=record.turnovers,
+        turnovers_given=len(given),
         moves=moves,
         result=result,
         proof=proof,
@@ -264,8 +273,18 @@ def _replayed(
     return deal, record
 
 
+def _turnovers_given(game: Game, proof: Proof) -> tuple[tuple[Card, ...], ...]:
+    practice = game.practice if proof.laid_out else None
+    return read(practice.deal).turnovers if practice and practice.deal else ()
+
+
 def _record(
-    game: Game, rules: Rules, proof: Proof, logged: Sequence[Logged], result: DealResult | None
+    game: Game,
+    rules: Rules,
+    proof: Proof,
+    logged: Sequence[Logged],
+    result: DealResult | None,
+    given: Sequence[tuple[Card, ...]],
 ) -> DealRecord:
     events = [entry.event for entry in logged if not isinstance(entry.event, TableEvent)]
     dealer = next(event.dealer for event in events if isinstance(event, Dealt))
@@ -289,18 +308,16 @@ def _record(
         moves=recorded(events),
     )
     if rules.turnover_shuffles and any(isinstance(event, TurnedOver) for event in events):
-        practice = game.practice if proof.laid_out else None
-        before = read(practice.deal).turnovers if practice and practice.deal else ()
-        return with_turnovers(record, _orders(key, before))
+        return with_turnovers(record, _orders(key, given))
     return record
 
 
-def _orders(key: bytes, before: Sequence[tuple[Card, ...]] = ()) -> Shuffle:
-    """The orders of shuffled turnovers: those of `before` practice began, then by the key."""
+def _orders(key: bytes, given: Sequence[tuple[Card, ...]]) -> Shuffle:
+    """The orders of shuffled turnovers: first those that were given, then by the key."""
 
     def order(number: int, cards: tuple[Card, ...]) -> tuple[Card, ...]:
-        if number <= len(before):
-            return before[number - 1]
+        if number <= len(given):
+            return given[number - 1]
         return shuffled(cards, key, turnover_label(number))
 
     return order

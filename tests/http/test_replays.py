@@ -15,12 +15,14 @@ from msgspec.structs import replace
 from service.api import replay_schema
 from service.replay import decoded, record_of
 from service.rummy.cards import pack
-from service.rummy.notation import read
+from service.rummy.notation import read, written
+from service.rummy.rules import agree
 from service.rummy.shuffle import secret_of
 from service.telling import told
 from service.verify import checked
 from tests.http.simple_player import choose
 from tests.http.tables import Player, Table, code
+from tests.rummy.test_record import played
 
 
 def play(table: Table, chance: Random, patience: int = 0, deals: int = 0) -> None:
@@ -386,10 +388,22 @@ def test_what_if_is_replayed_with_the_moves_that_it_began_with(house, seed):
         if number == 1
     ]
     told = [text for text in found if "reshuffle" in text]
-    if seed:  # the secret of practice follows from its seed, so it is the same one again
-        assert told == [f"Each reshuffle is as the secret gives it: {len(deal['turnovers'])}"]
-    else:
-        assert told == ["Nothing is proved of the first reshuffles: 2"]
+    assert deal["turnovers_given"] == 2
+    assert told == ["Nothing is proved of the first reshuffles: 2"]
+
+
+@pytest.mark.parametrize("seed", "abcdef")
+def test_reshuffles_before_the_point_may_happen_to_be_as_the_secret_gives_them(house, seed):
+    """Of two cards half of them are, by any secret."""
+    rules = agree("seven-card", 3, {"hand_size": 17, "jokers": 2, "decks": 1, "deals": 1})
+    deal = next(played(rules, "two cards", keen=0)).record
+    assert {len(order) for order in deal.turnovers} == {2}
+    practice = {"deal": written(deal), "moves": 20, "seed": seed}
+    table = house.waiting("seven-card", 3, 3, more={"practice": practice})
+    for player in table.players:
+        assert player.post("leave").status_code == 200
+    (told,) = replay_of(table)["deals"]
+    assert 2 < told["turnovers_given"] <= len(told["turnovers"])
 
 
 def test_what_if_of_a_later_deal_keeps_its_totals(house):
