@@ -5,11 +5,13 @@ They are made of the log, and hold all that anybody needs to play them again and
 """
 
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct
 
+from service import __version__
 from service.errors import BadReplay, NoReplay
 from service.game import Game, Logged, TableEvent
 from service.rummy.cards import Card, pack
@@ -169,7 +171,7 @@ def deal_replay(game: Game, rules: Rules, number: int, logged: Sequence[Logged])
             for position in positions(record)
             if (going_on := position.match.deal)
         ),
-        notation=written(record, [seat.name for seat in game.seats]),
+        notation=_written(game, record),
     )
 
 
@@ -190,6 +192,22 @@ def match_replay(game: Game, rules: Rules, logs: Iterator[Sequence[Logged]]) -> 
         ),
         result=game.match.result if game.match else None,
     )
+
+
+def deal_notation(game: Game, rules: Rules, number: int, logged: Sequence[Logged]) -> str:
+    """The deal as text. Raises NoReplay as `deal_replay` does."""
+    _, record = _replayed(game, rules, number, logged)
+    return _written(game, record)
+
+
+def replay_tag(game: Game, deal: int | None = None, *, text: bool = False) -> str:
+    """What the document of the match, or of that deal of it, or its text, is known by now.
+
+    32 hexadecimal digits; no log is needed for it, as deals that have ended never change.
+    """
+    over = (deals_over(game), game.match and game.match.result) if deal is None else deal
+    shown = msgspec.json.encode((__version__, over, text, _seats(game)))
+    return sha256(shown).hexdigest()[:32]
 
 
 def deals_over(game: Game) -> int:
@@ -335,6 +353,10 @@ def _moves(logged: Sequence[Logged]) -> Iterator[ReplayMove]:
                 forced=entry.forced,
                 event=entry.number,
             )
+
+
+def _written(game: Game, record: DealRecord) -> str:
+    return written(record, [seat.name for seat in game.seats])
 
 
 def _seats(game: Game) -> tuple[ReplaySeat, ...]:
