@@ -26,22 +26,22 @@ async function shuffled(cards, key, label) {
   return order;
 }
 
-async function verifyDeal({ number, dealer, cards, turnovers, proof }, before, match, tell) {
+async function verifyDeal(deal, before, match, tell) {
+  const { number, dealer, cards, turnovers, proof, proof: { shuffle, nonce, seed } } = deal;
   const name = `deal ${number}`, { players, decks, jokers } = match.options;
-  const form = /^rummy-shuffle-1 [0-9a-f]{32} [0-9a-f]{64}( [!-~]*)*$/;
-  const plain = form.test([proof.shuffle, proof.nonce, proof.seed, ...proof.entropy].join(" "));
-  const secret = lines([match.game, number, proof.nonce, proof.seed]);
-  const digest = hex(await subtle.digest("SHA-256", secret));
+  const plain = /^rummy-shuffle-1 [0-9a-f]{32} [0-9a-f]{64}$/.test(`${shuffle} ${nonce} ${seed}`)
+    && proof.entropy.every((text) => /^[!-~]{0,100}$/.test(text));
+  const digest = hex(await subtle.digest("SHA-256", lines([match.game, number, nonce, seed])));
   tell(`${name}: commitment ${proof.commitment}`, plain && digest === proof.commitment);
   const key = await keyOf(proof);
   const next = before ? (before.dealer + 1) % players : await lots(key, "dealer")(players);
   const known = before || (number === 1 && match.dealer_by_lot);
   tell(`${name}: dealer`, known ? dealer === next : undefined);
-  if (proof.laid_out) return tell(`${name}: cards, which were laid out for practice`);
   const pack = [...Array(decks).fill(FACES).flat(), ...Array(jokers).fill("JK")];
   const reshuffles = turnovers.map((order, at) => [`turnover ${at + 1}`, order, inOrder(order)]);
-  for (const [label, order, from] of [["cards", cards, pack], ...reshuffles])
-    tell(`${name}: ${label}`, `${order}` === `${await shuffled(from, key, label)}`);
+  for (const [at, [label, order, from]] of [["cards", cards, pack], ...reshuffles].entries())
+    if (proof.laid_out && at <= (deal.turnovers_given ?? 0)) tell(`${name}: ${label}, laid out`);
+    else tell(`${name}: ${label}`, `${order}` === `${await shuffled(from, key, label)}`);
 }
 export async function verify(told, tell) { // tells what, and whether it fits, if it can be proved
   for (const { label, word, bound, gives, ...secret } of told.lots ?? [])

@@ -291,7 +291,7 @@ def _document(source: str, token: str | None) -> Document | DealRecord:
     """The replay, or deal in the notation, in a file or at an address."""
     content = _read(source, token)
     try:
-        if content.lstrip().startswith(b"["):
+        if content.lstrip().startswith((b"[", b"#")):  # which no replay does
             return read(content.decode())
         return decoded(content)
     except (BadNotation, BadReplay, UnicodeError) as error:

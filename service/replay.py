@@ -5,11 +5,13 @@ They are made of the log, and hold all that anybody needs to play them again and
 """
 
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct
 
+from service import __version__
 from service.errors import BadReplay, NoReplay
 from service.game import Game, Logged, TableEvent
 from service.rummy.cards import Card, pack
@@ -82,6 +84,13 @@ class ReplayDeal(Struct, frozen=True, kw_only=True):
         Meta(
             description="For each turnover that was shuffled the cards in their new order, the "
             "first on top, before any new upcard was turned."
+        ),
+    ]
+    turnovers_given: Annotated[
+        _Number,
+        Meta(
+            description="How many of the first of these practice began with, where it went on with "
+            "another deal: nothing is proved of them."
         ),
     ]
     moves: tuple[ReplayMove, ...]
@@ -162,7 +171,7 @@ def deal_replay(game: Game, rules: Rules, number: int, logged: Sequence[Logged])
             for position in positions(record)
             if (going_on := position.match.deal)
         ),
-        notation=written(record, [seat.name for seat in game.seats]),
+        notation=_written(game, record),
     )
 
 
@@ -183,6 +192,22 @@ def match_replay(game: Game, rules: Rules, logs: Iterator[Sequence[Logged]]) -> 
         ),
         result=game.match.result if game.match else None,
     )
+
+
+def deal_notation(game: Game, rules: Rules, number: int, logged: Sequence[Logged]) -> str:
+    """The deal as text. Raises NoReplay as `deal_replay` does."""
+    _, record = _replayed(game, rules, number, logged)
+    return _written(game, record)
+
+
+def replay_tag(game: Game, deal: int | None = None, *, text: bool = False) -> str:
+    """What the document of the match, or of that deal of it, or its text, is known by now.
+
+    32 hexadecimal digits; no log is needed for it, as deals that have ended never change.
+    """
+    over = (deals_over(game), game.match and game.match.result) if deal is None else deal
+    shown = msgspec.json.encode((__version__, over, text, _seats(game)))
+    return sha256(shown).hexdigest()[:32]
 
 
 def deals_over(game: Game) -> int:
@@ -250,13 +275,15 @@ def _replayed(
             Text("Deal {deal} is from before the service kept what a replay needs."), deal=number
         )
     moves = tuple(_moves(logged))
-    record = _record(game, rules, proof, logged, result)
+    given = _turnovers_given(game, proof)
+    record = _record(game, rules, proof, logged, result, given)
     deal = ReplayDeal(
         number=number,
         dealer=record.dealer,
         totals=record.totals,
         cards=record.cards,
         turnovers=record.turnovers,
+        turnovers_given=len(given),
         moves=moves,
         result=result,
         proof=proof,
@@ -264,8 +291,18 @@ def _replayed(
     return deal, record
 
 
+def _turnovers_given(game: Game, proof: Proof) -> tuple[tuple[Card, ...], ...]:
+    practice = game.practice if proof.laid_out else None
+    return read(practice.deal).turnovers if practice and practice.deal else ()
+
+
 def _record(
-    game: Game, rules: Rules, proof: Proof, logged: Sequence[Logged], result: DealResult | None
+    game: Game,
+    rules: Rules,
+    proof: Proof,
+    logged: Sequence[Logged],
+    result: DealResult | None,
+    given: Sequence[tuple[Card, ...]],
 ) -> DealRecord:
     events = [entry.event for entry in logged if not isinstance(entry.event, TableEvent)]
     dealer = next(event.dealer for event in events if isinstance(event, Dealt))
@@ -289,18 +326,16 @@ def _record(
         moves=recorded(events),
     )
     if rules.turnover_shuffles and any(isinstance(event, TurnedOver) for event in events):
-        practice = game.practice if proof.laid_out else None
-        before = read(practice.deal).turnovers if practice and practice.deal else ()
-        return with_turnovers(record, _orders(key, before))
+        return with_turnovers(record, _orders(key, given))
     return record
 
 
-def _orders(key: bytes, before: Sequence[tuple[Card, ...]] = ()) -> Shuffle:
-    """The orders of shuffled turnovers: those of `before` practice began, then by the key."""
+def _orders(key: bytes, given: Sequence[tuple[Card, ...]]) -> Shuffle:
+    """The orders of shuffled turnovers: first those that were given, then by the key."""
 
     def order(number: int, cards: tuple[Card, ...]) -> tuple[Card, ...]:
-        if number <= len(before):
-            return before[number - 1]
+        if number <= len(given):
+            return given[number - 1]
         return shuffled(cards, key, turnover_label(number))
 
     return order
@@ -318,6 +353,10 @@ def _moves(logged: Sequence[Logged]) -> Iterator[ReplayMove]:
                 forced=entry.forced,
                 event=entry.number,
             )
+
+
+def _written(game: Game, record: DealRecord) -> str:
+    return written(record, [seat.name for seat in game.seats])
 
 
 def _seats(game: Game) -> tuple[ReplaySeat, ...]:

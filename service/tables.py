@@ -509,9 +509,10 @@ class Tables:
 
     def log_of_deal(
         self, game_id: str, token: str | None, number: int
-    ) -> tuple[Game, tuple[Logged, ...]]:
-        """The game, and the log of a deal of it that has ended; empty if it cannot be found.
+    ) -> tuple[Game, Iterator[tuple[Logged, ...]]]:
+        """The game, and the log of a deal of it that has ended; none if it cannot be found.
 
+        It is read when it is asked for, not before.
         Raises NotStarted, TableClosed, NoSuchDeal, DealNotOver, and as `look` does.
         """
         game, _ = self.look(game_id, token)
@@ -520,13 +521,14 @@ class Tables:
             raise DealNotOver(Text("Deal {deal} is still being played."), deal=number)
         if not 1 <= number <= deals_over(game):
             raise NoSuchDeal(Text("There is no deal {deal} in this match yet."), deal=number)
-        return game, next(self._store.logs_of_deals(game_id, number, number), ())
+        return game, self._store.logs_of_deals(game_id, number, number)
 
     def logs_of_deals(
         self, game_id: str, token: str | None
     ) -> tuple[Game, Iterator[tuple[Logged, ...]]]:
         """The game, and the logs of all its deals that have ended, in order; none for older ones.
 
+        They are read as they are asked for.
         Raises NotStarted, TableClosed, and as `look` does.
         """
         game, _ = self.look(game_id, token)

@@ -174,7 +174,7 @@ def _checked_chance(document: Document, deal: ReplayDeal) -> Iterator[Text]:
             raise BadReplay(Text("the lot fell on another first dealer."))
         yield Text("The first dealer was drawn by lot: seat {dealer}").format(dealer=deal.dealer)
     yield _checked_cards(rules, deal, key)
-    if deal.turnovers:
+    if deal.turnovers or deal.turnovers_given:
         yield _checked_turnovers(deal, key)
 
 
@@ -210,22 +210,19 @@ def _checked_cards(rules: Rules, deal: ReplayDeal, key: bytes) -> Text:
 
 def _checked_turnovers(deal: ReplayDeal, key: bytes) -> Text:
     """That they are made of the cards turned over is for the engine to say."""
-    numbers = range(1, len(deal.turnovers) + 1)
-    others = [
-        number
-        for number, order in zip(numbers, deal.turnovers, strict=True)
-        if not _is_shuffled(order, key, turnover_label(number))
-    ]
-    # Practice can go on with another deal after some turnovers, which another secret has shuffled.
-    unproved = len(others) if deal.proof.laid_out else 0
-    if others != list(numbers[:unproved]):
-        raise BadReplay(
-            Text("turnover {number} is not in the order that the secret gives.").format(
-                number=others[-1]
+    given = deal.turnovers_given
+    if given > (len(deal.turnovers) if deal.proof.laid_out else 0):
+        raise BadReplay(Text("`turnovers_given` are more than can have been given."))
+    for number, order in enumerate(deal.turnovers, 1):
+        if number > given and not _is_shuffled(order, key, turnover_label(number)):
+            raise BadReplay(
+                Text("turnover {number} is not in the order that the secret gives.").format(
+                    number=number
+                )
             )
-        )
-    if unproved:
-        return Text("Nothing is proved of the first reshuffles: {count}").format(count=unproved)
+    # Practice can go on with another deal after some turnovers, which another secret has shuffled.
+    if given:
+        return Text("Nothing is proved of the first reshuffles: {count}").format(count=given)
     return Text("Each reshuffle is as the secret gives it: {count}").format(
         count=len(deal.turnovers)
     )

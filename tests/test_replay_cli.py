@@ -128,7 +128,8 @@ def test_a_deal_in_the_notation_can_be_told_but_not_verified(tmp_path):
     assert result.exit_code == 0
     assert result.stdout.startswith("Deal 2, dealt by seat ")
     assert "seat 1  drop " in result.stdout
-    assert rummy("replay", "-", text=b"\n" + text.encode()).stdout == result.stdout
+    for before in (b"\n", b" \n", b"# told by Ada\n", b"\n# {\n\n"):
+        assert rummy("replay", "-", text=before + text.encode()).stdout == result.stdout
     assert "nothing is proved of the cards; rummy replay plays it again" in fails("verify", file)
     half = put(tmp_path / "half.txt", text[: text.index("\n3. ")] + "\n")
     assert rummy("replay", half).stdout in result.stdout

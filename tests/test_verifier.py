@@ -162,12 +162,20 @@ def test_it_says_what_cannot_be_proved(seven_card):
     document = deepcopy(seven_card) | {"dealer_by_lot": False}
     document["deals"][0]["proof"]["laid_out"] = True
     swapped(document["deals"][0]["cards"])
+    turned = len(document["deals"][0]["turnovers"])
     lines = verified("-", json.dumps(document))
     assert [line for line in lines if not line.startswith("ok deal 2: ")] == [
         f"ok deal 1: commitment {document['deals'][0]['proof']['commitment']}",
         "not proved deal 1: dealer",
-        "not proved deal 1: cards, which were laid out for practice",
+        "not proved deal 1: cards, laid out",
+        *(f"ok deal 1: turnover {number + 1}" for number in range(turned)),
     ]
+    document["deals"][0]["turnovers_given"] = 1
+    swapped(document["deals"][0]["turnovers"][0])
+    lines = verified("-", json.dumps(document))
+    assert "not proved deal 1: turnover 1, laid out" in lines
+    document["deals"][0]["turnovers_given"] = 0
+    assert wrong(document) == ["deal 1: turnover 1"]
 
 
 # ----------------------------------------------------------------------------- tampered ones
@@ -221,6 +229,8 @@ TAMPERED: dict[str, tuple[Callable[[dict], None], list[str]]] = {
     "the seats of entropy": (lambda deal: deal["proof"]["entropy"].insert(0, ""),
                              ["cards", "turnover 1"]),
     "entropy in two lines": (lambda deal: deal["proof"].update(entropy=["x\n3 ~"]), COMMITMENT),
+    "entropy with a space": (lambda deal: deal["proof"].update(entropy=["a b"]), COMMITMENT),
+    "long entropy": (lambda deal: deal["proof"].update(entropy=["x" * 101]), COMMITMENT),
     "two secrets": (with_two_secrets, COMMITMENT),
 }  # fmt: skip
 

@@ -299,6 +299,7 @@ CHANGES: list[tuple[str, Callable[[dict], object], str]] = [
     ("a reshuffle less", lambda deal: deal["turnovers"].pop(), "is not there"),
     ("a reshuffle twice", lambda deal: deal["turnovers"].append(deal["turnovers"][-1]), "turnover"),
     ("the first reshuffle gone", lambda deal: deal["turnovers"].pop(0), "turnover "),
+    ("reshuffles given", lambda deal: deal.update(turnovers_given=1), "more than can have been"),
     ("a reshuffle of nonsense", lambda deal: deal["turnovers"][0].append("XX"), "turnover 1 "),
     ("the seed", lambda deal: deal["proof"].update(seed=turned(deal["proof"]["seed"])),
      "not the one that was committed to"),
@@ -413,6 +414,11 @@ def test_the_reshuffles_of_another_deal_that_practice_goes_on_with_are_not_prove
     document["practice"] = first["proof"]["laid_out"] = True
     assert "Each reshuffle is as the secret gives it" in "\n".join(found(of_json(document)))
     assert len(first["turnovers"]) > 1
+    first["turnovers_given"] = 1
+    assert "Nothing is proved of the first reshuffles: 1" in found(of_json(document))
+    first["turnovers_given"] = len(first["turnovers"]) + 1
+    assert "more than can have been given" in refused(document).detail
+    first["turnovers_given"] = 1
     exchange(first["turnovers"][-1], 0, 1)
     assert "is not in the order that the secret gives" in refused(document).detail
 

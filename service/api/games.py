@@ -6,6 +6,7 @@ from service import errors
 from service.api import examples, pages, schemas, sheets
 from service.api.http import (
     EVENT_STREAM,
+    PLAIN,
     Blueprint,
     answer,
     etag,
@@ -18,14 +19,20 @@ from service.api.http import (
     tables,
     terms,
     token,
-    wants_stream,
-    wants_text,
+    wants,
 )
 from service.api.stream import streamed
 from service.changes import SHORTEST_CLAIM_KEY
 from service.game import Game
 from service.new_table import NewTable
-from service.replay import DealReplay, MatchReplay, deal_replay, match_replay
+from service.replay import (
+    DealReplay,
+    MatchReplay,
+    deal_notation,
+    deal_replay,
+    match_replay,
+    replay_tag,
+)
 from service.rummy.computer import Level
 from service.rummy.model import Move, Turn
 from service.rummy.sheet import sheet_of
@@ -126,7 +133,7 @@ _DEAL = {
 _OR_NOTATION = {
     200: {
         "content": {
-            "text/plain": {"schema": {"type": "string", "description": "The deal in the notation."}}
+            PLAIN: {"schema": {"type": "string", "description": "The deal in the notation."}}
         }
     }
 }
@@ -152,6 +159,16 @@ _ETAG = {
         "description": (
             "The game's version, quoted, for If-Match and If-None-Match. With a plus when a timed "
             "call has closed since: the next player may draw."
+        ),
+        "required": True,
+    }
+}
+_REPLAY_ETAG = {
+    "ETag": {
+        "schema": {"type": "string", "pattern": '^"[0-9a-f]{32}"$'},
+        "description": (
+            "Of this answer in this form, for If-None-Match. It stays until another deal has ended "
+            "(of one deal even then), the match is over, or somebody else plays a seat."
         ),
         "required": True,
     }
@@ -521,8 +538,11 @@ def score(wish: schemas.PageWish, game_id: str) -> Response:
     return answer(score_view(game, results, wish.limit))
 
 
-@games.route("/<game_id>/deals/<int:number>", methods=["GET"], parameters=[_GAME, _DEAL])
-@games.response(200, "DealReplay", description="The deal.")
+@games.route(
+    "/<game_id>/deals/<int:number>", methods=["GET"], parameters=[_GAME, _DEAL, pages.IF_NONE_MATCH]
+)
+@games.response(200, "DealReplay", description="The deal.", headers=_REPLAY_ETAG)
+@games.alt_response(304, description="The caller has this answer.", headers=_REPLAY_ETAG)
 @games.refuses(*_OF_REPLAY, errors.NoSuchDeal, errors.DealNotOver)
 @games.doc(operationId="getDeal", security=_ANYBODY, responses=_OR_NOTATION)
 def deal(game_id: str, number: int) -> Response:
@@ -532,13 +552,21 @@ def deal(game_id: str, number: int) -> Response:
     hands open, the count, and the proof that its chance was fair. With `Accept: text/plain`: the
     deal in the notation, a line for each turn.
     """
-    game, logged = tables().log_of_deal(game_id, token(), number)
-    replayed = deal_replay(game, rules_of(game), number, logged)
-    return plain(replayed.notation) if wants_text() else answer(replayed)
+    game, logs = tables().log_of_deal(game_id, token(), number)
+    text = wants(PLAIN)
+    tag = replay_tag(game, number, text=text)
+    headers = _caching(tag, "Authorization, Accept")
+    if tag in known_tags():
+        return Response(status=304, headers=headers)
+    rules, logged = rules_of(game), next(logs, ())
+    if text:
+        return plain(deal_notation(game, rules, number, logged), headers)
+    return answer(deal_replay(game, rules, number, logged), headers=headers)
 
 
-@games.route("/<game_id>/replay", methods=["GET"], parameters=[_GAME])
-@games.response(200, "MatchReplay", description="The match.")
+@games.route("/<game_id>/replay", methods=["GET"], parameters=[_GAME, pages.IF_NONE_MATCH])
+@games.response(200, "MatchReplay", description="The match.", headers=_REPLAY_ETAG)
+@games.alt_response(304, description="The caller has this answer.", headers=_REPLAY_ETAG)
 @games.refuses(*_OF_REPLAY)
 @games.doc(operationId="getReplay", security=_ANYBODY)
 def replay(game_id: str) -> Response:
@@ -548,7 +576,10 @@ def replay(game_id: str) -> Response:
     Its schema stands by itself at `/replay.schema.json`.
     """
     game, logs = tables().logs_of_deals(game_id, token())
-    return answer(match_replay(game, rules_of(game), logs))
+    tag = replay_tag(game)
+    if tag in known_tags():
+        return Response(status=304, headers=_caching(tag))
+    return answer(match_replay(game, rules_of(game), logs), headers=_caching(tag))
 
 
 @games.route("/<game_id>/events", methods=["GET"], parameters=[_GAME, _LAST_EVENT_ID])
@@ -569,7 +600,7 @@ def events(wish: schemas.PageWish, game_id: str) -> Response:
     """
     resumed = last_event_id()
     after = wish.after if resumed is None else resumed
-    if wants_stream():
+    if wants(EVENT_STREAM):
         return streamed(tables().follow(game_id, token(), after), _view)
     return _event_page(game_id, after or 0, wish)
 
@@ -778,12 +809,8 @@ def _view(game: Game, seat: int | None, *, remembers: bool = False) -> GameView:
     return game_view(game, seat, now, expires_at, remembers=remembers)
 
 
-def _caching(tag: str) -> dict[str, str]:
-    return {
-        "ETag": etag(tag),
-        "Cache-Control": "private, no-cache",
-        "Vary": "Authorization",
-    }
+def _caching(tag: str, vary: str = "Authorization") -> dict[str, str]:
+    return {"ETag": etag(tag), "Cache-Control": "private, no-cache", "Vary": vary}
 
 
 ANSWERS = (

@@ -33,7 +33,7 @@ from service.text import Text, listed
 
 _encode = msgspec.json.Encoder().encode
 _VERSION = re.compile(r'(?:W/)?"([0-9]{1,15})\+?"')
-_TAG = re.compile(r'(?:W/)?"([0-9]{1,15}\+?)"')
+_TAG = re.compile(r'(?:W/)?"([0-9]{1,15}\+?|[0-9a-f]{32})"')
 _EVENT_ID = re.compile("[0-9]{1,15}")
 _KEY = re.compile("[!-~](?:[ -~]{0,253}[!-~])?")
 _BODY = "_schema"
@@ -42,6 +42,7 @@ _MOST_FIELDS = 50
 _BYTE = re.compile(r"\(byte ([0-9]+)\)")
 _HOW_TO_SEND_IT = Text("Send the token of your seat as `Authorization: Bearer <token>`.")
 EVENT_STREAM = "text/event-stream"
+PLAIN = "text/plain"
 
 
 def _number(text: str) -> int | float:
@@ -163,9 +164,9 @@ def answer(
     return response
 
 
-def plain(text: str) -> Response:
+def plain(text: str, headers: dict[str, str]) -> Response:
     """The text as it is."""
-    return Response(text, headers={"Cache-Control": "no-store"}, mimetype="text/plain")
+    return Response(text, headers=headers, mimetype=PLAIN)
 
 
 def token() -> str | None:
@@ -197,16 +198,9 @@ def first_terms() -> Terms:
     return Terms(None, _idempotency_key())
 
 
-def wants_stream() -> bool:
-    """Whether the caller takes server-sent events rather than JSON."""
-    offered = ["application/json", EVENT_STREAM]
-    return request.accept_mimetypes.best_match(offered) == EVENT_STREAM
-
-
-def wants_text() -> bool:
-    """Whether the caller takes plain text rather than JSON."""
-    offered = ["application/json", "text/plain"]
-    return request.accept_mimetypes.best_match(offered) == "text/plain"
+def wants(kind: str) -> bool:
+    """Whether the caller takes that kind of answer rather than JSON."""
+    return request.accept_mimetypes.best_match(["application/json", kind]) == kind
 
 
 def last_event_id() -> int | None:

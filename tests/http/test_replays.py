@@ -15,12 +15,14 @@ from msgspec.structs import replace
 from service.api import replay_schema
 from service.replay import decoded, record_of
 from service.rummy.cards import pack
-from service.rummy.notation import read
+from service.rummy.notation import read, written
+from service.rummy.rules import agree
 from service.rummy.shuffle import secret_of
 from service.telling import told
 from service.verify import checked
 from tests.http.simple_player import choose
 from tests.http.tables import Player, Table, code
+from tests.rummy.test_record import played
 
 
 def play(table: Table, chance: Random, patience: int = 0, deals: int = 0) -> None:
@@ -386,10 +388,22 @@ def test_what_if_is_replayed_with_the_moves_that_it_began_with(house, seed):
         if number == 1
     ]
     told = [text for text in found if "reshuffle" in text]
-    if seed:  # the secret of practice follows from its seed, so it is the same one again
-        assert told == [f"Each reshuffle is as the secret gives it: {len(deal['turnovers'])}"]
-    else:
-        assert told == ["Nothing is proved of the first reshuffles: 2"]
+    assert deal["turnovers_given"] == 2
+    assert told == ["Nothing is proved of the first reshuffles: 2"]
+
+
+@pytest.mark.parametrize("seed", "abcdef")
+def test_reshuffles_before_the_point_may_happen_to_be_as_the_secret_gives_them(house, seed):
+    """Of two cards half of them are, by any secret."""
+    rules = agree("seven-card", 3, {"hand_size": 17, "jokers": 2, "decks": 1, "deals": 1})
+    deal = next(played(rules, "two cards", keen=0)).record
+    assert {len(order) for order in deal.turnovers} == {2}
+    practice = {"deal": written(deal), "moves": 20, "seed": seed}
+    table = house.waiting("seven-card", 3, 3, more={"practice": practice})
+    for player in table.players:
+        assert player.post("leave").status_code == 200
+    (told,) = replay_of(table)["deals"]
+    assert 2 < told["turnovers_given"] <= len(told["turnovers"])
 
 
 def test_what_if_of_a_later_deal_keeps_its_totals(house):
@@ -595,4 +609,83 @@ def test_either_form_can_be_asked_for(house):
         answer = table.stranger.get("deals/1", accept=accept)
         assert answer.status_code == 200
         assert answer.content_type.startswith(kind)
-        assert answer.headers["Cache-Control"] == "no-store"
+        assert answer.headers["Cache-Control"] == "private, no-cache"
+        assert answer.headers["Vary"] == "Authorization, Accept"
+
+
+# -------------------------------------------------------------------------------- nothing new
+
+PARTS = {
+    "the match": ("replay", {}),
+    "a deal": ("deals/1", {}),
+    "its text": ("deals/1", {"accept": "text/plain"}),
+    "another deal": ("deals/2", {}),
+}
+
+
+def tags_of(table: Table) -> dict[str, str]:
+    """The tag of each part that there is, with which there is nothing new."""
+    tags = {}
+    for name, (part, headers) in PARTS.items():
+        answer = table.stranger.get(part, **headers)
+        if answer.status_code == 200:
+            tags[name] = answer.headers["ETag"]
+            again = table.stranger.get(part, **headers, if_none_match=f'"7", W/{tags[name]}')
+            assert (again.status_code, again.data) == (304, b"")
+            for header in ("ETag", "Cache-Control", "Vary"):
+                assert again.headers[header] == answer.headers[header]
+            other = table.stranger.get(part, **headers, if_none_match='"7"')
+            assert other.data == answer.data
+    assert len(set(tags.values())) == len(tags)
+    return tags
+
+
+def test_a_replay_keeps_its_tag_until_it_shows_something_else(house):
+    table = house.waiting("straight", 2, 2, deals=3, hand_size=4)
+    play(table, Random(1), deals=1)
+    first = tags_of(table)
+    assert list(first) == list(PARTS)[:3]
+    play_one(table)
+    assert tags_of(table) == first, "what is still being played is not in it"
+    play(table, Random(1), deals=2)
+    second = tags_of(table)
+    assert second["the match"] != first["the match"]
+    assert second["a deal"] == first["a deal"]
+    table.mover.post("leave")
+    third = tags_of(table)
+    assert not set(third.values()) & set(second.values()), "the computer plays that seat now"
+    assert table.stranger.get("replay", if_none_match=second["the match"]).status_code == 200
+
+
+def test_a_replay_has_another_tag_when_the_match_is_given_up(house):
+    table = house.waiting("straight", 2, 2, deals=9, hand_size=4)
+    play(table, Random(1), deals=1)
+    for player in table.players:
+        player.post("leave")
+    document = table.stranger.get("replay")
+    assert document.json["result"]["reason"] == "abandoned"
+    assert tags_of(table)["the match"] == document.headers["ETag"]
+
+
+def test_who_has_the_replay_is_told_so_before_the_log_is_read(house):
+    table = house.waiting("straight", 2, 2, deals=2, hand_size=4)
+    play(table, Random(1))
+    tags = tags_of(table)
+    house.redis.delete(f"rummy:{{{table.id}}}:events")
+    for name, (part, headers) in PARTS.items():
+        assert code(table.stranger.get(part, **headers)) == "no_replay"
+        known = table.stranger.get(part, **headers, if_none_match=tags[name])
+        assert known.status_code == 304
+
+
+def test_a_replay_that_is_refused_is_refused_with_any_tag(house):
+    table = house.waiting("straight", 2, 2, more={"spectators": False}, deals=1, hand_size=4)
+    play(table, Random(1))
+    tag = table.players[0].get("replay").headers["ETag"]
+    assert code(table.stranger.get("replay", if_none_match=tag)) == "no_spectators"
+    assert table.players[1].get("replay", if_none_match=tag).status_code == 304
+
+
+def play_one(table: Table) -> None:
+    player = table.mover
+    assert player.make(choose(player.look(), Random(1))).status_code == 200
