@@ -181,8 +181,8 @@ class EntropyAdded(Struct, frozen=True, tag="entropy_added", tag_field="type"):
 class Started(Struct, frozen=True, tag="started", tag_field="type"):
     """The match began with so many players; from now on the options are fixed.
 
-    `totals` are not 0 only where a practice table goes on with a deal of another match; empty in
-    logs of before there were such.
+    `totals` are not 0 only where a practice table goes on with a deal of another match. Without
+    items, as in logs of before that was possible, they mean 0 for each.
     """
 
     players: int

@@ -39,9 +39,14 @@ def listed(sentences: Sequence[str], separator: str = "; ") -> Text:
     return Text(message, dict(zip(names, sentences, strict=True)))
 
 
-def either(choices: Sequence[str]) -> str:
+def either(choices: Sequence[str]) -> Text:
     """The choices, at least one, with "or" between them."""
-    return reduce(lambda one, other: Text("{one} or {other}").format(one=one, other=other), choices)
+    first, *others = choices
+    return reduce(
+        lambda one, other: Text("{one} or {other}").format(one=one, other=other),
+        others,
+        listed([first]),
+    )
 
 
 def said(sentence: str, translate: Callable[[str], str]) -> str:

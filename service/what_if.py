@@ -11,9 +11,7 @@ from service.rummy.record import DealRecord, positions
 from service.rummy.rules import OPTIONS, Choices, OptionValue, Rules, choices_of
 from service.text import Text
 
-_FREE = {"deals", "target"} | {
-    name for name, option in OPTIONS.items() if option.rule.startswith("table.")
-}
+_FREE = {"deals", "target"} | {name for name, option in OPTIONS.items() if not option.of_cards}
 """What a table can have otherwise than the deal it goes on with: how the match ends, and what is
 about the table, not the cards."""
 

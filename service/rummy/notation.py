@@ -176,7 +176,7 @@ _Line = tuple[int, str]
 """The number of a line, from 1, and what stands there."""
 
 
-def _wrong(line: int, why: str, **values: str | int) -> BadNotation:
+def _wrong(line: int, why: Text, **values: str | int) -> BadNotation:
     said = why.format(**values) if values else why
     return BadNotation(Text("Line {line}: {why}").format(line=line, why=said), line=line)
 

@@ -142,7 +142,7 @@ def guard_rules(rules: Rules) -> None:
         raise BadReplay(error.detail) from error
 
 
-def unfit(number: int, step: Recorded, why: str) -> BadReplay:
+def unfit(number: int, step: Recorded, why: Text) -> BadReplay:
     """The error that says why the move with that number, from 1, does not fit."""
     detail = Text("Move {move}, by seat {seat}: {why}")
     return BadReplay(detail.format(move=number, seat=step.seat, why=why), move=number)

@@ -104,6 +104,8 @@ class Option(Struct, frozen=True, kw_only=True):
     rules: dict[str, str] = {}
     """Clauses of the variants that have one of their own. `rule` is for the others, and for a table
     that plays it as a house rule."""
+    of_cards: bool = True
+    """Whether it is about the cards and what they count; the others are about the table."""
 
     def problem(self, value: OptionValue) -> Text | None:
         """Why `value` can never be this option's value, or None if it can."""
@@ -595,6 +597,7 @@ OPTIONS: dict[str, Option] = {
             unit=Text("seconds"),
             nothing=Text("there is no clock"),
             rule="table.1",
+            of_cards=False,
         ),
         Option(
             name="away_after",
@@ -604,6 +607,7 @@ OPTIONS: dict[str, Option] = {
             high=100,
             unit=Text("turns"),
             rule="table.2",
+            of_cards=False,
         ),
         Option(
             name="memory",
@@ -613,6 +617,7 @@ OPTIONS: dict[str, Option] = {
             ),
             kind="switch",
             rule="table.7",
+            of_cards=False,
         ),
     )
 }

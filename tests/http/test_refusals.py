@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -36,6 +37,11 @@ CANNOT_BE_REACHED = {
     "too_busy": "32 lost races in a row: no test can count on losing them",
 }
 ELSEWHERE = {"store_unavailable": "test_outage.py", "no_replay": "test_replays.py"}
+
+
+def test_what_is_refused_elsewhere_is_looked_for_there():
+    for code, file in ELSEWHERE.items():
+        assert f'"{code}"' in Path(__file__).with_name(file).read_text()
 
 
 def test_each_leaf_of_the_tree_of_errors_is_refused_here_or_it_is_said_why_not():
