@@ -51,7 +51,8 @@ def checked(document: Document, only: int | None = None) -> Iterator[tuple[int, 
     fit; its `params` name the `deal` and, where it is one, the `move`.
     """
     guard_table(document)
-    deals_named(document, only)
+    if not deals_named(document, only):
+        raise BadReplay(Text("No deal in it has ended, so there is nothing to check."))
     before: ReplayDeal | None = None
     ended: MatchResult | None = None
     for deal in deals_of(document):
@@ -165,9 +166,11 @@ def _checked_chance(document: Document, deal: ReplayDeal) -> Iterator[Text]:
     yield Text("The secret is the one that was committed to: {commitment}").format(
         commitment=proof.commitment
     )
-    added = tuple(str(seat) for seat, text in enumerate(proof.entropy) if text)
-    if added:
-        yield Text("Mixed in is what these seats have added: {seats}").format(seats=added)
+    for seat, text in enumerate(proof.entropy):
+        if text:
+            yield Text("Mixed in is what seat {seat} had added: {text}").format(
+                seat=seat, text=text
+            )
     key = key_of(proof.seed, proof.entropy)
     if deal.number == 1 and document.dealer_by_lot:
         if deal.dealer != lot(rules.players, key, DEALER):
