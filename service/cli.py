@@ -233,10 +233,7 @@ def verify(source: str, token: str | None, only: int | None) -> None:
     if document.practice:
         _say("It was a practice table: who made it could know the cards beforehand.")
     else:
-        _say(
-            "Compare the commitments, and what each seat has added, with what you were shown before "
-            "the deals; who moved when, and what the clock did, is not proved."
-        )
+        _say("Compare commitments and what the seats added with what was shown before the deals.")
 
 
 @main.command()

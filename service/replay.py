@@ -6,10 +6,11 @@ They are made of the log, and hold all that anybody needs to play them again and
 
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from service import __version__
 from service.errors import BadReplay, NoReplay
@@ -109,8 +110,8 @@ class ReplayPosition(Struct, frozen=True, kw_only=True):
     pile: Annotated[tuple[Card, ...], Meta(description="The discard pile; the upcard is the last.")]
 
 
-class DealReplay(Struct, frozen=True, kw_only=True, tag_field="format", tag="rummy-deal-1"):
-    """One deal that has ended, with how things stood at its start and after every move."""
+class _Replay(Struct, frozen=True, kw_only=True):
+    """What is told of the table."""
 
     game: str
     options: Rules
@@ -121,6 +122,11 @@ class DealReplay(Struct, frozen=True, kw_only=True, tag_field="format", tag="rum
     dealer_by_lot: Annotated[
         bool, Meta(description="Whether the first dealer was drawn by lot, not set for practice.")
     ]
+
+
+class DealReplay(_Replay, frozen=True, kw_only=True, tag_field="format", tag="rummy-deal-1"):
+    """One deal that has ended, with how things stood at its start and after every move."""
+
     deal: ReplayDeal
     positions: Annotated[
         tuple[ReplayPosition, ...],
@@ -132,18 +138,9 @@ class DealReplay(Struct, frozen=True, kw_only=True, tag_field="format", tag="rum
     notation: Annotated[str, Meta(description="The deal as text, which practice can start from.")]
 
 
-class MatchReplay(Struct, frozen=True, kw_only=True, tag_field="format", tag="rummy-replay-1"):
+class MatchReplay(_Replay, frozen=True, kw_only=True, tag_field="format", tag="rummy-replay-1"):
     """All deals of a match that have ended, in order, and its result if it is over."""
 
-    game: str
-    options: Rules
-    seats: tuple[ReplaySeat, ...]
-    practice: Annotated[
-        bool, Meta(description="Whether it was a practice table: then somebody knew the cards.")
-    ]
-    dealer_by_lot: Annotated[
-        bool, Meta(description="Whether the first dealer was drawn by lot, not set for practice.")
-    ]
     deals: tuple[ReplayDeal, ...]
     result: Annotated[MatchResult | None, Meta(description="Null: the match goes on.")]
 
@@ -158,13 +155,10 @@ def deal_replay(game: Game, rules: Rules, number: int, logged: Sequence[Logged])
 
     Raises NoReplay if it is from before shuffles were committed to.
     """
-    deal, record = _replayed(game, rules, number, logged)
+    deal = _replayed(game, rules, number, logged)
+    record = record_of(rules, deal)
     return DealReplay(
-        game=game.id,
-        options=rules,
-        seats=_seats(game),
-        practice=game.practice is not None,
-        dealer_by_lot=_dealer_by_lot(game),
+        **_table(game, rules),
         deal=deal,
         positions=tuple(
             position_of(going_on)
@@ -181,13 +175,9 @@ def match_replay(game: Game, rules: Rules, logs: Iterator[Sequence[Logged]]) -> 
     Raises NoReplay if one is missing, or from before shuffles were committed to.
     """
     return MatchReplay(
-        game=game.id,
-        options=rules,
-        seats=_seats(game),
-        practice=game.practice is not None,
-        dealer_by_lot=_dealer_by_lot(game),
+        **_table(game, rules),
         deals=tuple(
-            _replayed(game, rules, number, next(logs, ()))[0]
+            _replayed(game, rules, number, next(logs, ()))
             for number in range(1, deals_over(game) + 1)
         ),
         result=game.match.result if game.match else None,
@@ -196,8 +186,7 @@ def match_replay(game: Game, rules: Rules, logs: Iterator[Sequence[Logged]]) -> 
 
 def deal_notation(game: Game, rules: Rules, number: int, logged: Sequence[Logged]) -> str:
     """The deal as text. Raises NoReplay as `deal_replay` does."""
-    _, record = _replayed(game, rules, number, logged)
-    return _written(game, record)
+    return _written(game, record_of(rules, _replayed(game, rules, number, logged)))
 
 
 def replay_tag(game: Game, deal: int | None = None, *, text: bool = False) -> str:
@@ -265,69 +254,48 @@ def position_of(deal: Deal) -> ReplayPosition:
 # ---------------------------------------------------------------------------------- from the log
 
 
-def _replayed(
-    game: Game, rules: Rules, number: int, logged: Sequence[Logged]
-) -> tuple[ReplayDeal, DealRecord]:
-    proof = next((one.event.proof for one in logged if isinstance(one.event, Revealed)), None)
-    result = next((one.event.result for one in logged if isinstance(one.event, DealEnded)), None)
+def _replayed(game: Game, rules: Rules, number: int, logged: Sequence[Logged]) -> ReplayDeal:
+    events = [entry.event for entry in logged]
+    proof = next((event.proof for event in events if isinstance(event, Revealed)), None)
+    result = next((event.result for event in events if isinstance(event, DealEnded)), None)
     if proof is None:
         raise NoReplay(
             Text("Deal {deal} is from before the service kept what a replay needs."), deal=number
         )
-    moves = tuple(_moves(logged))
+    key = key_of(proof.seed, proof.entropy)
     given = _turnovers_given(game, proof)
-    record = _record(game, rules, proof, logged, result, given)
     deal = ReplayDeal(
         number=number,
-        dealer=record.dealer,
-        totals=record.totals,
-        cards=record.cards,
-        turnovers=record.turnovers,
+        dealer=next(event.dealer for event in events if isinstance(event, Dealt)),
+        totals=_totals_before(game, result),
+        cards=_cards(game, rules, proof, key),
+        turnovers=(),
         turnovers_given=len(given),
-        moves=moves,
+        moves=tuple(_moves(logged)),
         result=result,
         proof=proof,
     )
-    return deal, record
+    if rules.turnover_shuffles and any(isinstance(event, TurnedOver) for event in events):
+        record = with_turnovers(record_of(rules, deal), _orders(key, given))
+        return replace(deal, turnovers=record.turnovers)
+    return deal
+
+
+def _totals_before(game: Game, result: DealResult | None) -> tuple[int, ...]:
+    if result is None:  # it was given up
+        return game.match.totals if game.match else ()
+    return tuple(total - score for total, score in zip(result.totals, result.scores, strict=True))
+
+
+def _cards(game: Game, rules: Rules, proof: Proof, key: bytes) -> tuple[Card, ...]:
+    if proof.laid_out and game.practice and game.practice.order:
+        return game.practice.order
+    return shuffled(pack(rules.decks, rules.jokers), key, CARDS)
 
 
 def _turnovers_given(game: Game, proof: Proof) -> tuple[tuple[Card, ...], ...]:
     practice = game.practice if proof.laid_out else None
     return read(practice.deal).turnovers if practice and practice.deal else ()
-
-
-def _record(
-    game: Game,
-    rules: Rules,
-    proof: Proof,
-    logged: Sequence[Logged],
-    result: DealResult | None,
-    given: Sequence[tuple[Card, ...]],
-) -> DealRecord:
-    events = [entry.event for entry in logged if not isinstance(entry.event, TableEvent)]
-    dealer = next(event.dealer for event in events if isinstance(event, Dealt))
-    key = key_of(proof.seed, proof.entropy)
-    if proof.laid_out and game.practice and game.practice.order:
-        cards = game.practice.order
-    else:
-        cards = shuffled(pack(rules.decks, rules.jokers), key, CARDS)
-    if result is not None:
-        totals = tuple(
-            total - score for total, score in zip(result.totals, result.scores, strict=True)
-        )
-    else:
-        totals = game.match.totals if game.match else ()
-    record = DealRecord(
-        rules=rules,
-        number=proof.deal,
-        dealer=dealer,
-        cards=cards,
-        totals=totals,
-        moves=recorded(events),
-    )
-    if rules.turnover_shuffles and any(isinstance(event, TurnedOver) for event in events):
-        return with_turnovers(record, _orders(key, given))
-    return record
 
 
 def _orders(key: bytes, given: Sequence[tuple[Card, ...]]) -> Shuffle:
@@ -359,9 +327,16 @@ def _written(game: Game, record: DealRecord) -> str:
     return written(record, [seat.name for seat in game.seats])
 
 
+def _table(game: Game, rules: Rules) -> dict[str, Any]:
+    """The fields of `_Replay`."""
+    return {
+        "game": game.id,
+        "options": rules,
+        "seats": _seats(game),
+        "practice": game.practice is not None,
+        "dealer_by_lot": game.practice is None or game.practice.dealer is None,
+    }
+
+
 def _seats(game: Game) -> tuple[ReplaySeat, ...]:
     return tuple(ReplaySeat(seat.name, seat.played_by) for seat in game.seats)
-
-
-def _dealer_by_lot(game: Game) -> bool:
-    return game.practice is None or game.practice.dealer is None

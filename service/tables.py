@@ -194,8 +194,8 @@ class Tables:
         """Take the own seat in the game that follows a finished one, and make that if need be.
 
         The same people, computers and options; who comes sits in the order of the old seats. Asked
-        again it gives the same seat and token; other `entropy` takes the place of what it brought, until
-        the match begins. Raises MatchNotOver, NotStarted, TableClosed, and as `join` does.
+        again it gives the same seat and token; until the match begins, other `entropy` takes the
+        place of what it had brought. Raises MatchNotOver, NotStarted, TableClosed, and as `join` does.
         """
         old = self._changes.current(game_id)
         place = seat_of(old, token)

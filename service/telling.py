@@ -1,8 +1,9 @@
 """Replays, and deals in the notation, told in lines of text for people."""
 
 from collections.abc import Collection, Generator, Iterator, Sequence
+from functools import partial
 
-from service.replay import Document, MatchReplay, ReplayDeal, deals_named
+from service.replay import Document, MatchReplay, ReplayDeal
 from service.rummy.model import (
     Called,
     Deal,
@@ -16,7 +17,7 @@ from service.rummy.model import (
 )
 from service.rummy.notation import spelt
 from service.rummy.record import DealRecord, Position, positions
-from service.verify import guard_order, guard_result, guard_table, in_deal, replayed
+from service.verify import in_deal, walked
 
 _MOST_IN_NAME = 16
 _WIDTH_OF_MOVE = 24
@@ -34,24 +35,10 @@ def told(document: Document, only: int | None = None) -> Iterator[str]:
 
     Raises BadReplay at the first move that does not fit.
     """
-    guard_table(document)
     names = [_short(seat.name) for seat in document.seats]
-    whole = document if isinstance(document, MatchReplay) and only is None else None
-    before: ReplayDeal | None = None
-    ended: MatchResult | None = None
-    for deal in deals_named(document, only):
-        forced = {number for number, move in enumerate(deal.moves, 1) if move.forced}
-        steps = replayed(document.options, deal)
-        with in_deal(deal.number):
-            if whole:
-                guard_order(document.options, deal, before, ended)
-            last = yield from _told(names, deal.number, _begun(deal), steps, forced)
-        if deal.result is None:
-            yield f"{_MARGIN}  given up"
-        before, ended = deal, last.result
-    if whole:
-        guard_result(whole, ended)
-        yield from _told_result(names, whole.result)
+    yield from walked(document, only, partial(_told_deal, names))
+    if isinstance(document, MatchReplay) and only is None:
+        yield from _told_result(names, document.result)
 
 
 def told_record(record: DealRecord) -> Iterator[str]:
@@ -59,6 +46,16 @@ def told_record(record: DealRecord) -> Iterator[str]:
     names = [f"seat {seat}" for seat in range(record.rules.players)]
     with in_deal(record.number):
         yield from _told(names, record.number, "", positions(record), ())
+
+
+def _told_deal(
+    names: Sequence[str], deal: ReplayDeal, steps: Iterator[Position]
+) -> Generator[str, None, Match]:
+    forced = {number for number, move in enumerate(deal.moves, 1) if move.forced}
+    match = yield from _told(names, deal.number, _begun(deal), steps, forced)
+    if deal.result is None:
+        yield f"{_MARGIN}  given up"
+    return match
 
 
 def _told_result(names: Sequence[str], result: MatchResult | None) -> Iterator[str]:

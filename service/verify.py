@@ -5,8 +5,10 @@ before the deals, who the players were, and how fast they moved.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from functools import partial
+from typing import TypeVar
 
 from service.errors import BadReplay
 from service.replay import (
@@ -21,7 +23,7 @@ from service.replay import (
     record_of,
 )
 from service.rummy.cards import ORDER, Card, in_order, pack
-from service.rummy.model import MatchResult
+from service.rummy.model import Match, MatchResult
 from service.rummy.notation import spelt, written
 from service.rummy.record import Position, guard_rules, positions, recorded, unfit
 from service.rummy.rules import Rules
@@ -43,6 +45,10 @@ _SEED = re.compile("[0-9a-f]{64}")
 _NONCE = re.compile("[0-9a-f]{32}")
 _ENTROPY = re.compile("[!-~]{0,100}")
 
+_T = TypeVar("_T")
+_OfDeal = Callable[[ReplayDeal, Iterator[Position]], Generator[_T, None, Match]]
+"""Looks at a deal and its positions, as the engine plays it again; returns the match after it."""
+
 
 def checked(document: Document, only: int | None = None) -> Iterator[tuple[int, Text]]:
     """What was found to be right, with the number of its deal (0: the match), as it is found.
@@ -50,29 +56,35 @@ def checked(document: Document, only: int | None = None) -> Iterator[tuple[int, 
     All of it, or only the deal with that number. Raises BadReplay at the first thing that does not
     fit; its `params` name the `deal` and, where it is one, the `move`.
     """
-    guard_table(document)
+    yield from walked(document, only, partial(_checked, document))
+    if isinstance(document, MatchReplay) and only is None:
+        yield 0, _found_of_match(document)
+
+
+def walked(document: Document, only: int | None, of_deal: _OfDeal[_T]) -> Iterator[_T]:
+    """What `of_deal` finds in each deal, or only in that one, as they follow one another.
+
+    Raises BadReplay where one does not follow, or they do not lead to the result of the match, and
+    tells the deal of each that `of_deal` raises.
+    """
+    _guard_table(document)
     if not deals_named(document, only):
-        raise BadReplay(Text("No deal in it has ended, so there is nothing to check."))
+        raise BadReplay(Text("No deal in it has ended yet."))
     before: ReplayDeal | None = None
     ended: MatchResult | None = None
     for deal in deals_of(document):
         if only in {None, deal.number}:
             with in_deal(deal.number):
                 if isinstance(document, MatchReplay):
-                    guard_order(document.options, deal, before, ended)
-                for fits in _checked_chance(document, deal):
-                    yield deal.number, fits
-                last = _played(document, deal)
-                for fits in _found(deal):
-                    yield deal.number, fits
-            ended = last.match.result
+                    _guard_order(document.options, deal, before, ended)
+                last = yield from of_deal(deal, _replayed(document.options, deal))
+            ended = last.result
         before = deal
     if isinstance(document, MatchReplay) and only is None:
-        guard_result(document, ended)
-        yield 0, _found_of_match(document)
+        _guard_result(document, ended)
 
 
-def replayed(rules: Rules, deal: ReplayDeal) -> Iterator[Position]:
+def _replayed(rules: Rules, deal: ReplayDeal) -> Iterator[Position]:
     """The start, then how things stood after each move, as the engine plays it again.
 
     Raises BadReplay at the first move that does not fit, with its number from 1 as `move` in the
@@ -109,7 +121,18 @@ def in_deal(number: int) -> Iterator[None]:
         raise
 
 
-def guard_table(document: Document) -> None:
+def _checked(
+    document: Document, deal: ReplayDeal, steps: Iterator[Position]
+) -> Generator[tuple[int, Text], None, Match]:
+    for fits in _checked_chance(document, deal):
+        yield deal.number, fits
+    match = _played(document, deal, steps)
+    for fits in _found(deal):
+        yield deal.number, fits
+    return match
+
+
+def _guard_table(document: Document) -> None:
     """The options and seats are some that a table can have. Raises BadReplay."""
     guard_rules(document.options)
     if len(document.seats) != document.options.players:
@@ -118,7 +141,7 @@ def guard_table(document: Document) -> None:
         raise BadReplay(Text("Only at a practice table the first dealer is not drawn by lot."))
 
 
-def guard_order(
+def _guard_order(
     rules: Rules, deal: ReplayDeal, before: ReplayDeal | None, ended: MatchResult | None
 ) -> None:
     """The deal is the one after `before`, with which the match `ended` or not (common.2).
@@ -140,7 +163,7 @@ def guard_order(
         raise BadReplay(Text("it begins before the end of the deal before."))
 
 
-def guard_result(document: MatchReplay, ended: MatchResult | None) -> None:
+def _guard_result(document: MatchReplay, ended: MatchResult | None) -> None:
     """The match has the result that it `ended` with by its last deal, or was given up in that.
 
     Raises BadReplay.
@@ -243,11 +266,11 @@ def _comes_after(before: ReplayMove, move: ReplayMove) -> bool:
     return move.at >= before.at and move.event > before.event
 
 
-def _played(document: Document, deal: ReplayDeal) -> Position:
-    """How things stand in the end, and that a document of one deal shows them on the way."""
+def _played(document: Document, deal: ReplayDeal, steps: Iterator[Position]) -> Match:
+    """The match as it is in the end, and that a document of one deal shows it on the way."""
     shown = document.positions if isinstance(document, DealReplay) else None
     seen = 0
-    for number, position in enumerate(replayed(document.options, deal)):
+    for number, position in enumerate(steps):
         if shown is None or position.match.deal is None:
             continue
         seen += 1
@@ -261,7 +284,7 @@ def _played(document: Document, deal: ReplayDeal) -> Position:
         names = [seat.name for seat in document.seats]
         if document.notation != written(record_of(document.options, deal), names):
             raise BadReplay(Text("`notation` tells another deal."))
-    return position
+    return position.match
 
 
 def _found(deal: ReplayDeal) -> Iterator[Text]:

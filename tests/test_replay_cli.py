@@ -74,7 +74,7 @@ def test_verify_says_what_it_has_checked(match, deal):
         "Deal 2",
         "Match",
         "All of it fits.",
-        "Compare the commitments with those that you were shown before the deals.",
+        "Compare commitments and what the seats added with what was shown before the deals.",
     ]
     for one in OVER.replay().deals:
         assert one.proof.commitment in result.stdout
@@ -269,7 +269,7 @@ def test_a_running_service_is_asked_with_a_token(part, played):
 
 def test_it_works_as_a_command_of_its_own(played):
     game, token = played
-    for command, last in (("verify", "Compare the commitments"), ("replay", "       Ada ")):
+    for command, last in (("verify", "Compare commitments"), ("replay", "       Ada ")):
         ended = subprocess.run(
             [*RUMMY, command, f"{game}/replay"],
             env=ENVIRONMENT | {"SEAT_TOKEN": token},

@@ -23,7 +23,7 @@ from service.api.http import (
 )
 from service.api.stream import streamed
 from service.changes import SHORTEST_CLAIM_KEY
-from service.game import Game
+from service.game import Game, Logged
 from service.new_table import NewTable
 from service.replay import (
     DealReplay,
@@ -553,15 +553,10 @@ def deal(game_id: str, number: int) -> Response:
     deal in the notation, a line for each turn.
     """
     game, logs = tables().log_of_deal(game_id, token(), number)
-    text = wants(PLAIN)
-    tag = replay_tag(game, number, text=text)
-    headers = _caching(tag, "Authorization, Accept")
+    tag = replay_tag(game, number, text=wants(PLAIN))
     if tag in known_tags():
-        return Response(status=304, headers=headers)
-    rules, logged = rules_of(game), next(logs, ())
-    if text:
-        return plain(deal_notation(game, rules, number, logged), headers)
-    return answer(deal_replay(game, rules, number, logged), headers=headers)
+        return Response(status=304, headers=_caching(tag, "Authorization, Accept"))
+    return _deal(game, number, next(logs, ()), tag)
 
 
 @games.route("/<game_id>/replay", methods=["GET"], parameters=[_GAME, pages.IF_NONE_MATCH])
@@ -791,6 +786,13 @@ def _after(outcome: Outcome) -> dict[str, str]:
 def _event_page(game_id: str, after: int, wish: schemas.PageWish) -> Response:
     game, seat, logged = tables().events(game_id, token(), after, wish.limit + 1, wish.wait)
     return answer(event_page(game, logged, seat, after, wish.limit))
+
+
+def _deal(game: Game, number: int, logged: tuple[Logged, ...], tag: str) -> Response:
+    rules, headers = rules_of(game), _caching(tag, "Authorization, Accept")
+    if wants(PLAIN):
+        return plain(deal_notation(game, rules, number, logged), headers)
+    return answer(deal_replay(game, rules, number, logged), headers=headers)
 
 
 def _open_tables(wish: schemas.ListWish) -> Response:

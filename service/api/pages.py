@@ -38,15 +38,14 @@ ETAG = {
 HEADERS = ETAG | language.HEADERS
 """The headers of all other answers here, for the contract."""
 
-PARAMETERS = [
-    {
-        "in": "header",
-        "name": "If-None-Match",
-        "schema": {"type": "string"},
-        "description": "The ETags that the caller has; 304 if the answer is one of them.",
-    },
-    language.PARAMETER,
-]
+IF_NONE_MATCH = {
+    "in": "header",
+    "name": "If-None-Match",
+    "schema": {"type": "string"},
+    "description": "The ETags that the caller has; 304 if the answer is one of them.",
+}
+
+PARAMETERS = [IF_NONE_MATCH, language.PARAMETER]
 """The headers that the answers here depend on, for the contract."""
 
 _POLICY = (

@@ -93,11 +93,6 @@ def recorded(events: Iterable[Event]) -> tuple[Recorded, ...]:
     return tuple(move for event in events if (move := _recorded(event)) is not None)
 
 
-def started(record: DealRecord) -> Match:
-    """The match as the deal began. Raises BadReplay if pack, dealer or totals do not fit."""
-    return next(positions(record)).match
-
-
 def positions(record: DealRecord, match: Match | None = None) -> Iterator[Position]:
     """The start, then how things stood after each move; the engine plays them all again.
 

@@ -33,7 +33,6 @@ from service.rummy.record import (
     Recorded,
     positions,
     recorded,
-    started,
     with_turnovers,
 )
 from service.rummy.rules import PRESETS, Rules, agree
@@ -107,7 +106,6 @@ def check(deal: Played) -> DealRecord:
     record = deal.record
     begin, *again = positions(record)
     assert begin.recorded is None
-    assert begin.match == started(record)
     assert begin.events == (Dealt(
         record.number, record.dealer, deal_of(deal.start).hands,
         deal_of(deal.start).upcard, len(deal_of(deal.start).stock),
