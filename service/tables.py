@@ -195,7 +195,8 @@ class Tables:
 
         The same people, computers and options; who comes sits in the order of the old seats. Asked
         again it gives the same seat and token; until the match begins, other `entropy` takes the
-        place of what it had brought. Raises MatchNotOver, NotStarted, TableClosed, and as `join` does.
+        place of what it had brought. Raises MatchNotOver, NotStarted, TableClosed, and as `join`
+        does.
         """
         old = self._changes.current(game_id)
         place = seat_of(old, token)

@@ -48,6 +48,13 @@ def wrong(document: dict) -> list[str]:
     return [line.removeprefix("WRONG ") for line in lines if line.startswith("WRONG ")]
 
 
+def committed(deal: dict) -> str:
+    """What it says of the commitment of the deal."""
+    proof = deal["proof"]
+    added = [f"{seat} {text}" for seat, text in enumerate(proof["entropy"]) if text]
+    return f"commitment {proof['commitment']}, mixed with: {', '.join(added) or 'nothing'}"
+
+
 def replay(variant: str, players: int = 3, **options: object) -> dict:
     """A match of two deals by random players of the engine, with entropy for each."""
     rules = agree(variant, players, {"deals": 2, **options})
@@ -141,7 +148,7 @@ def test_it_agrees_with_the_engine(variant, tmp_path):
     expected = []
     for deal in document["deals"]:
         turned = [f"turnover {number}" for number in range(1, len(deal["turnovers"]) + 1)]
-        what = [f"commitment {deal['proof']['commitment']}", "dealer", "cards", *turned]
+        what = [committed(deal), "dealer", "cards", *turned]
         expected += [f"ok deal {deal['number']}: {one}" for one in what]
     assert told == expected
 
@@ -159,13 +166,13 @@ def test_it_checks_a_single_deal(seven_card, place):
 
 
 def test_it_says_what_cannot_be_proved(seven_card):
-    document = deepcopy(seven_card) | {"dealer_by_lot": False}
+    document = deepcopy(seven_card) | {"dealer_by_lot": False, "practice": True}
     document["deals"][0]["proof"]["laid_out"] = True
     swapped(document["deals"][0]["cards"])
     turned = len(document["deals"][0]["turnovers"])
     lines = verified("-", json.dumps(document))
     assert [line for line in lines if not line.startswith("ok deal 2: ")] == [
-        f"ok deal 1: commitment {document['deals'][0]['proof']['commitment']}",
+        f"ok deal 1: {committed(document['deals'][0])}",
         "not proved deal 1: dealer",
         "not proved deal 1: cards, laid out",
         *(f"ok deal 1: turnover {number + 1}" for number in range(turned)),
@@ -176,6 +183,23 @@ def test_it_says_what_cannot_be_proved(seven_card):
     assert "not proved deal 1: turnover 1, laid out" in lines
     document["deals"][0]["turnovers_given"] = 0
     assert wrong(document) == ["deal 1: turnover 1"]
+
+
+def test_it_believes_that_of_practice_only(seven_card):
+    document = deepcopy(seven_card) | {"dealer_by_lot": False}
+    assert wrong(document) == ["deal 1: dealer"]
+    for practice, number in ((False, 1), (True, 2)):
+        document = deepcopy(seven_card) | {"practice": practice}
+        document["deals"][number - 1]["proof"]["laid_out"] = True
+        swapped(document["deals"][number - 1]["cards"])
+        assert wrong(document) == [f"deal {number}: cards"]
+
+
+def test_a_document_that_lacks_deals_is_not_a_good_one(seven_card):
+    document = deepcopy(seven_card)
+    del document["deals"][0]
+    assert wrong(document) == ["deal 2: dealer"]
+    assert verified("-", json.dumps(document | {"deals": []}), fits=False) == []
 
 
 # ----------------------------------------------------------------------------- tampered ones
@@ -227,7 +251,9 @@ TAMPERED: dict[str, tuple[Callable[[dict], None], list[str]]] = {
                     ["cards", "turnover 1"]),
     "no entropy": (lambda deal: deal["proof"].update(entropy=[]), ["cards", "turnover 1"]),
     "the seats of entropy": (lambda deal: deal["proof"]["entropy"].insert(0, ""),
-                             ["cards", "turnover 1"]),
+                             ["commitment", "cards", "turnover 1"]),
+    "entropy of nobody": (lambda deal: deal["proof"]["entropy"].append("z"),
+                          ["commitment", "cards", "turnover 1"]),
     "entropy in two lines": (lambda deal: deal["proof"].update(entropy=["x\n3 ~"]), COMMITMENT),
     "entropy with a space": (lambda deal: deal["proof"].update(entropy=["a b"]), COMMITMENT),
     "long entropy": (lambda deal: deal["proof"].update(entropy=["x" * 101]), COMMITMENT),

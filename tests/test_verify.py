@@ -112,7 +112,7 @@ def test_a_match_that_goes_on_is_right_as_far_as_it_is():
 
 def test_a_match_in_its_first_deal_has_nothing_to_check_yet():
     document = as_json(MATCHES["straight"].going_on(1)) | {"deals": []}
-    assert found(of_json(document)) == ["It goes on after these deals: 0"]
+    assert refused(document).detail == "No deal in it has ended yet."
 
 
 def test_one_deal_of_a_match_can_be_checked_alone():
@@ -363,7 +363,7 @@ OF_MATCH: list[tuple[str, Callable[[dict], object], str]] = [
     ("a deal twice", lambda match: match["deals"].append(match["deals"][-1]),
      "Deal 3: deal 4 is missing"),
     ("deals exchanged", lambda match: exchange(match["deals"], 1, 2), "Deal 3: deal 2 is missing"),
-    ("no deals", lambda match: match["deals"].clear(), "do not lead to the result of the match"),
+    ("no deals", lambda match: match["deals"].clear(), "No deal in it has ended yet."),
     ("the winners", lambda match: match["result"].update(winners=[0, 1, 2]), "do not lead to"),
     ("a tie", lambda match: match["result"].update(tie=True), "do not lead to the result of the"),
     ("the totals", lambda match: match["result"].update(totals=[0, 0, 0]), "do not lead to the"),
