@@ -239,7 +239,7 @@ def test_seven_card_rummy_is_for_two_to_eight(house, players):
 
 def test_a_match_with_a_timed_call(timed_house, clock):
     table = timed_house.table(
-        "call-rummy", 4, seed="call-rummy 3", call="timed", call_seconds=5, jokers=3, deals=2
+        "call-rummy", 4, seed="call-rummy 3", call="timed", call_seconds=5, jokers=3, deals=4
     )
     match = HurriedMatch(table, clock, seed=1)
     match.play()
