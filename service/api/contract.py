@@ -76,6 +76,16 @@ With `wait` the answer comes when there is something to say, or when so many sec
 two requests: `draw`, and `playTurn` with `wait`. `getEvents` with `Accept: text/event-stream` is
 the log as it grows, each event with the `id` to resume after.
 
+## Fairness
+Before each deal the view shows a commitment to the secret that its cards will come from
+(`fairness`), and each seat can add to the chance: `entropy` in `joinGame`, or `addEntropy`. When
+the deal has ended its secret is shown, and anybody can work out every card.
+
+## Replays
+`getDeal` tells a deal that has ended move by move with all hands open, or with `Accept: text/plain`
+as text, a line for each turn; `getReplay` has the whole match. A practice table can go on from any
+point of such a text (`practice` of `createGame`).
+
 ## Alone
 `createGame` with `computers` gives the other seats to computer players, and the match begins at
 once: its example **alone**.
