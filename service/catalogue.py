@@ -74,17 +74,6 @@ _SEAT = Text("The number of the seat, from 0.")
 _SEATS = Text("How many seats the table has.")
 _PLAYERS = Text("How many players there are.")
 
-_OF_MOVES = (
-    *("common.1", "common.3", "common.4", "common.5", "common.7", "common.12", "common.13"),
-    *("jokers.1", "jokers.2", "jokers.3", "call-rummy.5"),
-    *_wherever("melds_per_turn", "one"),
-    *_wherever("order", "melds_first"),
-    *_wherever("layoffs", "own"),
-    *_wherever("final_discard", value=True),
-    *_wherever("return_upcard", value=False),
-)
-"""The clauses by which a single move can be refused while a deal is being played."""
-
 # ------------------------------------------------------------------------------------- the entries
 
 CATALOGUE: dict[str, Entry] = {
