@@ -1,7 +1,6 @@
 """The examples and the README's first game, run as a reader runs them, against `rummy serve`."""
 
 import json
-import os
 import re
 import shlex
 import shutil
@@ -19,38 +18,19 @@ import requests
 from msgspec.structs import fields
 
 from service.config import PREFIX, Config
+from tests.serving import ENVIRONMENT, ROOT, RUMMY, serving
 
-ROOT = Path(__file__).parent.parent
 MATCH = ROOT / "examples" / "match.py"
 BOT = ROOT / "examples" / "bot.py"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-SERVE = "from service.cli import main; main(prog_name='rummy')"
-ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("RUMMY_")}
 OUTCOME = r"\w+( and \w+)* (wins|share the win): \w+ \d+(, \w+ \d+)+"
 
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a running `rummy serve`."""
-    data = tmp_path_factory.mktemp("data")
-    process = subprocess.Popen(
-        [sys.executable, "-c", SERVE, "serve", "--port=0", "--workers=1", f"--data-dir={data}"],
-        cwd=ROOT,
-        env=ENVIRONMENT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    assert process.stdout is not None
-    try:
-        greeting = process.stdout.readline()
-        found = re.search(r"http://\S+:\d+", greeting)
-        assert found, greeting
-        yield found.group()
-    finally:
-        process.terminate()
-        process.wait(15)
-        process.stdout.close()
+    with serving(tmp_path_factory.mktemp("data")) as address:
+        yield address
 
 
 def run(script: Path, *arguments: str, succeeds: bool = True) -> subprocess.CompletedProcess[str]:
@@ -214,7 +194,7 @@ def test_the_first_game_in_curl_works_as_printed(service):
     printed = re.findall(r"^```text\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     assert "SERVICE=http://127.0.0.1:8000\n" in commands
     commands = commands.replace("http://127.0.0.1:8000", service)
-    commands = commands.replace(".venv/bin/rummy", shlex.join([sys.executable, "-c", SERVE]))
+    commands = commands.replace(".venv/bin/rummy", shlex.join(RUMMY))
     ended = subprocess.run(
         ["bash", "-e", "-o", "pipefail", "-c", commands],
         cwd=ROOT,

@@ -1,11 +1,9 @@
 """`rummy verify` and `rummy replay`, of files, the standard input and a running service."""
 
 import json
-import os
 import re
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -21,10 +19,8 @@ from service import cli
 from service.cli import main
 from tests.http.simple_player import choose
 from tests.replays import Over
+from tests.serving import ENVIRONMENT, RUMMY, serving
 
-ROOT = Path(__file__).parent.parent
-RUMMY = [sys.executable, "-c", "from service.cli import main; main(prog_name='rummy')"]
-ENVIRONMENT = {name: text for name, text in os.environ.items() if not name.startswith("RUMMY_")}
 OVER = Over("straight", 2, "told 29", hand_size=5, jokers=4, deals=2, keen=1)
 
 
@@ -210,25 +206,8 @@ def test_what_others_have_written_cannot_move_the_cursor(command, tmp_path):
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a running `rummy serve`."""
-    data = tmp_path_factory.mktemp("data")
-    process = subprocess.Popen(
-        [*RUMMY, "serve", "--port=0", "--workers=1", f"--data-dir={data}"],
-        cwd=ROOT,
-        env=ENVIRONMENT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    assert process.stdout is not None
-    try:
-        greeting = process.stdout.readline()
-        found = re.search(r"http://\S+:\d+", greeting)
-        assert found, greeting
-        yield found.group()
-    finally:
-        process.terminate()
-        process.wait(15)
-        process.stdout.close()
+    with serving(tmp_path_factory.mktemp("data")) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
