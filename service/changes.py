@@ -21,7 +21,7 @@ from service.errors import (
     TooBusy,
 )
 from service.game import Event, Game, Logged, Remembered
-from service.seating import find_seat, made
+from service.seating import find_seat, first_commitment
 from service.store import LostRace, Mark, Store
 from service.text import Text
 from service.tokens import hash_of, new_salt, new_seed, new_token, token_for
@@ -260,7 +260,7 @@ def _with_seed(game: Game) -> tuple[Game, tuple[Event, ...]]:
     if game.seed or game.match or game.closed:
         return game, ()
     game = replace(game, seed=new_seed())
-    return game, made(game)
+    return game, first_commitment(game)
 
 
 def _numbered(

@@ -13,7 +13,7 @@ from service.rummy.engine import new_match
 from service.rummy.notation import written
 from service.rummy.record import DealRecord
 from service.rummy.rules import Choices, agree
-from service.seating import made, seated
+from service.seating import first_commitment, seated
 from service.text import Text
 from service.what_if import choices_for, deal_until, guard_options, guard_seats
 
@@ -126,7 +126,7 @@ def rematch_of(
         spectators=old.spectators,
         rematch_of=old.id,
     )
-    game, events = empty, made(empty)
+    game, events = empty, first_commitment(empty)
     for place, seat in enumerate(old.seats):
         if not seat.is_persons:
             game, joined = seated(game, replace(seat, place=place), now)

@@ -161,7 +161,7 @@ def guard_invited(game: Game, code_hash: str | None) -> None:
         )
 
 
-def made(empty: Game) -> tuple[Event, ...]:
+def first_commitment(empty: Game) -> tuple[Event, ...]:
     """The event of a table that was made: the secret of its first deal is fixed (table.8)."""
     return (Committed(1, SHUFFLE, committed(empty.seed, empty.id, 1)),)
 

@@ -45,6 +45,7 @@ from service.seating import (
     begun,
     closed,
     find_seat,
+    first_commitment,
     guard_invited,
     guard_memory,
     guard_open,
@@ -52,7 +53,6 @@ from service.seating import (
     guard_present,
     hosted,
     left,
-    made,
     mixed,
     removed,
     returned,
@@ -152,7 +152,9 @@ class Tables:
         empty = replace(empty, id=game_id, invitation=code)
         game, joined = seated(empty, Seat(name, hash_of(claim.token)), now)
         game, filled = with_computers(game, wanted.computers, now)
-        done = self._changes.begin(empty, game, made(empty) + joined + filled, mark, claim)
+        done = self._changes.begin(
+            empty, game, first_commitment(empty) + joined + filled, mark, claim
+        )
         if done.logged:
             return _seat_taken(done.game, claim.token, done.logged)
         if mark and (before := self._made_before(mark, terms)):
