@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,13 @@ def browser(tmp_path: Path) -> Iterator["Browser"]:
     browser.close()
 
 
+PAGE_LEFT = "Inspected target navigated or closed"
+
+
+class PageLeft(Exception):
+    """The page was left for another while it was asked something."""
+
+
 class Browser:
     """One page of Chromium, with what it asked for and what it complained of."""
 
@@ -127,12 +135,14 @@ class Browser:
         return answer["result"].get("value")
 
     def wait_for(self, script: str) -> Any:
-        """The value of an expression as soon as it is a true one."""
+        """The value of an expression as soon as it is a true one, on this page or the next."""
         deadline = time.monotonic() + SECONDS
-        while not (value := self.run(script)):
+        while True:
+            with suppress(PageLeft):
+                if value := self.run(script):
+                    return value
             assert time.monotonic() < deadline, f"never: {script}"
             time.sleep(0.05)
-        return value
 
     def click(self, selector: str) -> None:
         self.wait_for(f"!!document.querySelector({json.dumps(selector)})")
@@ -158,6 +168,8 @@ class Browser:
         while True:
             message = json.loads(self._message())
             if message.get("id") == self._number:
+                if message.get("error", {}).get("message") == PAGE_LEFT:
+                    raise PageLeft
                 assert "error" not in message, (method, message)
                 found: dict[str, Any] = message["result"]
                 return found
