@@ -27,7 +27,7 @@ from service.rummy.cards import Card
 from service.rummy.rules import OPTIONS, Rules
 from service.tables import Tables
 from service.text import Text
-from service.views import GameId
+from service.views import GameId, SeatToken
 
 Schema = dict[str, Any]
 
@@ -112,6 +112,7 @@ _NAMED: dict[str, Schema] = {
         msgspec.json.schema(Card),
         schemas.NaturalCardField.looks,
         msgspec.json.schema(GameId),
+        msgspec.json.schema(SeatToken),
         schemas.options_schema(),
     )
 }
@@ -180,6 +181,7 @@ def register(app: Flask, tables: Tables) -> None:
     for request in schemas.PLAYS.values():
         api.spec.components.schema(type(request).__name__, schema=request)
     for blueprint in (
+        games.sandbox,
         variants.variants,
         games.games,
         games.play,

@@ -48,6 +48,8 @@ from service.views import (
     LogEntry,
     MoveList,
     OwnGames,
+    Sandbox,
+    SandboxSeat,
     Score,
     Seated,
     TableList,
@@ -60,11 +62,17 @@ from service.views import (
     table_view,
 )
 
+sandbox = Blueprint(
+    "sandbox",
+    __name__,
+    url_prefix="/v1/sandbox",
+    description="Where to begin: a table at which everything can be tried out.",
+)
 games = Blueprint(
     "games", __name__, url_prefix="/v1/games", description="Making, finding and watching tables."
 )
 play = Blueprint("play", __name__, url_prefix="/v1/games", description="The moves of a game.")
-for blueprint in (games, play):
+for blueprint in (sandbox, games, play):
     blueprint.before_request(refuse_unread_query)
 
 _SEATED: list[dict[str, list[str]]] = [{"seatToken": []}]
@@ -237,6 +245,29 @@ _OF_LAYOFF = (
 )
 _OF_SWAP = (*_OF_PLAY, errors.NoSwaps, errors.NoSuchMeld, errors.NoJokerThere)
 _OF_DISCARD = (*_OF_PLAY, errors.UpcardReturned)
+
+
+# ------------------------------------------------------------------------------------ sandbox
+
+
+@sandbox.route("", methods=["POST"])
+@sandbox.arguments(schemas.EmptyRequest(), required=False, examples=examples.SANDBOX)
+@sandbox.response(201, "Sandbox", description="The table.", headers={**_ETAG, **_LOCATION})
+@sandbox.refuses(
+    errors.InvalidRequest,
+    errors.StoreUnavailable,
+    errors.UnreadableRecord,
+    http=_OF_BODY,
+)
+@sandbox.doc(operationId="createSandbox", security=_PUBLIC)
+def make_sandbox(_: dict[str, object]) -> Response:
+    """Make a table to try things out
+
+    A practice table for two with both its seats taken. The answer has the tokens of both, so that
+    one person can play the whole match. The cards are the same each time, and its first turns have
+    a use for every kind of move. Sent again it makes another table.
+    """
+    return _both_seated(*tables().sandbox())
 
 
 # ------------------------------------------------------------------------------------- tables
@@ -760,8 +791,20 @@ def _seated(outcome: SeatTaken) -> Response:
         _view(game, outcome.seat),
         _entries(outcome),
     )
-    location = {"Location": f"{request.script_root}/v1/games/{game.id}"}
-    return answer(body, 201, headers | location)
+    return answer(body, 201, headers | _location(game))
+
+
+def _both_seated(first: SeatTaken, second: SeatTaken) -> Response:
+    game = second.game
+    seats = tuple(
+        SandboxSeat(one.taken, game.seats[one.taken].name, one.token) for one in (first, second)
+    )
+    body = Sandbox(seats, _view(game, first.taken))
+    return answer(body, 201, _after(second) | _location(game))
+
+
+def _location(game: Game) -> dict[str, str]:
+    return {"Location": f"{request.script_root}/v1/games/{game.id}"}
 
 
 def _entries(outcome: Outcome) -> tuple[LogEntry, ...]:
@@ -806,6 +849,7 @@ def _caching(tag: str, vary: str = "Authorization") -> dict[str, str]:
 
 
 ANSWERS = (
+    Sandbox,
     Seated,
     Changed,
     Checked,
