@@ -296,8 +296,8 @@ def create(wanted: NewTable) -> Response:
     The maker takes the first seat and is the host. The answer holds the seat's token: keep
     it, and send it as `Authorization: Bearer …` with every move. The options are agreed here, for
     the whole match; what differs from the variant is listed in the game, and some variants leave a
-    choice that must be made (`must_choose` of the variant). All others join by the game's `id`, which
-    is in `Location` too. With `computers` for all other seats the match begins at once.
+    choice that must be made (`must_choose` of the variant). All others join by the game's `id`,
+    which is in `Location` too. With `computers` for all other seats the match begins at once.
     """
     return _seated(tables().create(wanted, first_terms()))
 
@@ -668,7 +668,7 @@ def draw(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
     Each turn begins with it (common.3): the top of the stock, or the upcard. The answer has the new
     hand, what can be done with it as `moves`, and the drawn card in its event, which nobody else
     sees. With `card`, the upcard is taken only if it is that card. An empty stock is renewed from
-    the discard pile as the options say (common.11).
+    the discard pile as the options say (`turnover`, `turnovers`).
     """
     return _played(game_id, move, wish)
 
@@ -756,10 +756,10 @@ def discard(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
 def rummy(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
     """Call "Rummy!"
 
-    The card just discarded by somebody else goes onto the meld that it fits (call-rummy.5). The hand
-    and the order of turns stay as they are. Where the table plays with it (`call`) everybody but
-    the discarder may call, until the next draw or for `call_seconds`; the first call counts, and
-    one that does not fit costs nothing.
+    The card just discarded by somebody else goes onto the meld that it fits (call-rummy.5). The
+    hand and the order of turns stay as they are. Where the table plays with it (`call`) everybody
+    but the discarder may call, until the next draw or for `call_seconds`; the first call counts,
+    and one that does not fit costs nothing.
     """
     return _played(game_id, move, wish)
 
