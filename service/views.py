@@ -277,7 +277,7 @@ class SandboxSeat(Struct, frozen=True):
     """A seat of a sandbox, with the token that is its key."""
 
     seat: SeatNumber
-    name: str
+    name: PlayerName
     token: SeatToken
 
 

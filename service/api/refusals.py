@@ -26,7 +26,7 @@ _CODE = {
     "in": "path",
     "name": "code",
     "required": True,
-    "schema": {"type": "string"},
+    "schema": {"type": "string", "pattern": "^[a-z0-9_]+$"},
     "description": "The `code` of a refusal; its `type` is this address.",
     "example": "upcard_returned",
 }
@@ -69,7 +69,13 @@ class ErrorView(Struct, frozen=True):
     """What a code means, in the language of the answer."""
 
     code: Annotated[str, Meta(description="Stable, for programs.")]
-    status: Annotated[int, Meta(description="The HTTP status that it comes with.")]
+    status: Annotated[
+        int,
+        Meta(
+            description="The HTTP status that it comes with.",
+            extra_json_schema={"minimum": 400, "maximum": 599},
+        ),
+    ]
     title: Annotated[str, Meta(description="What it means, in a few words.")]
     explanation: Annotated[str, Meta(description="Why it is so, and what to do.")]
     rules: Annotated[

@@ -27,6 +27,7 @@ from service.rummy.model import Call, Discard, Draw, LayMeld, LayOff, Move, Play
 from service.rummy.notation import MOST_CHARACTERS
 from service.rummy.rules import OPTIONS, PRESETS, Option
 from service.text import Text
+from service.views import SeatToken
 
 MOST_CARDS = 30
 """More cards than any hand can have."""
@@ -457,7 +458,7 @@ class GamesOfRequest(RequestSchema):
     """The seats whose games are asked for."""
 
     tokens = TupleOf(
-        StringField(),
+        StringField(metadata=msgspec.json.schema(SeatToken)),
         required=True,
         validate=_items(1, _MOST_TOKENS),
         metadata={"description": "Seat tokens, of any games."},
