@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from copy import deepcopy
+from inspect import getdoc
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,7 @@ def register(app: Flask, tables: Tables) -> None:
                 "description": _INTRODUCTION,
                 "license": {"name": "MIT", "identifier": "MIT"},
             },
-            "servers": [{"url": "./", "description": "This service."}],
+            "servers": [{"url": ".", "description": "This service."}],
         },
     )
     plugin = MarshmallowPlugin(schema_name_resolver=_schema_name)
@@ -130,7 +131,7 @@ def contract(app: Flask) -> dict[str, Any]:
     components = document["components"]
     for kind in _kinds_of(schemas.RequestSchema):
         if kind.__name__ in components["schemas"]:
-            components["schemas"][kind.__name__] |= {"description": kind.__doc__}
+            components["schemas"][kind.__name__] |= {"description": getdoc(kind)}
     components["schemas"] = _with_names(_exact(components["schemas"])) | _NAMED
     for path in document["paths"].values():
         of_path = path.pop("parameters", [])
@@ -151,7 +152,7 @@ def replay_schema() -> Schema:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A replay of rummy: a match, or one deal",
         "oneOf": list(references),
-        "$defs": _exact(definitions),
+        "$defs": _exact(_with_options(definitions)),
     }
 
 
@@ -171,6 +172,11 @@ def _answer_schemas() -> dict[str, Schema]:
     _, components = msgspec.json.schema_components(
         answers, schema_hook=_text_schema, ref_template="#/components/schemas/{name}"
     )
+    return _with_options(components)
+
+
+def _with_options(components: dict[str, Schema]) -> dict[str, Schema]:
+    """The schemas, with what each option may be in that of the rules."""
     rules = components[Rules.__name__]["properties"]
     rules |= {name: schemas.option_schema(option) for name, option in OPTIONS.items()}
     return components
