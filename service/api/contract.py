@@ -1,6 +1,6 @@
 """The OpenAPI contract, made from the code: routes, request schemas and the answers' structures."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
@@ -11,6 +11,7 @@ from flask import Flask
 
 import service
 from service.api import (
+    deprecation,
     docs,
     games,
     http,
@@ -22,6 +23,7 @@ from service.api import (
     schemas,
     variants,
 )
+from service.api.deprecation import DEPRECATED, Deprecated
 from service.replay import DealReplay, MatchReplay
 from service.rummy.cards import Card
 from service.rummy.rules import OPTIONS, Rules
@@ -124,6 +126,7 @@ _OPERATION_ORDER = (
     "summary",
     "description",
     "tags",
+    "deprecated",
     "security",
     "parameters",
     "requestBody",
@@ -146,9 +149,13 @@ class Api(flask_smorest.Api):
         """Pages have a cursor in the body."""
 
 
-def register(app: Flask, tables: Tables) -> None:
-    """Give the app its endpoints, its error answers and its contract."""
+def register(app: Flask, tables: Tables, deprecated: Mapping[str, Deprecated] = DEPRECATED) -> None:
+    """Give the app its endpoints, its error answers and its contract.
+
+    `deprecated` has the operations that will go some day, by operationId.
+    """
     app.extensions["tables"] = tables
+    app.extensions["deprecated"] = deprecated
     app.config.update(
         API_TITLE="Rummy",
         API_VERSION=service.__version__,
@@ -188,7 +195,9 @@ def register(app: Flask, tables: Tables) -> None:
     ):
         api.register_blueprint(blueprint)
     problems.register(app)
-    docs.register(app, contract(app), replay_schema())
+    document = contract(app)
+    deprecation.register(app, document, deprecated)
+    docs.register(app, document, replay_schema())
     pages.register(app)
     app.after_request(http.harden)
 
@@ -204,9 +213,12 @@ def contract(app: Flask) -> dict[str, Any]:
     components["schemas"] = _with_names(_exact(components["schemas"])) | _NAMED
     for path in document["paths"].values():
         of_path = path.pop("parameters", [])
-        for method, operation in path.items():
+        for operation in path.values():
             if parameters := of_path + operation.get("parameters", []):
                 operation["parameters"] = parameters
+    deprecation.document_in(document, app.extensions["deprecated"])
+    for path in document["paths"].values():
+        for method, operation in path.items():
             operation["responses"] = dict(sorted(operation["responses"].items()))
             path[method] = _in_order(operation, _OPERATION_ORDER)
     return _in_order(document, _DOCUMENT_ORDER)
