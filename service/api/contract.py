@@ -120,6 +120,17 @@ _NAMED: dict[str, Schema] = {
 """Schemas that stand inside others and get a name of their own in the contract, by title."""
 
 
+_OPEN = {
+    "DealResult": ("reason", "how", "why"),
+    "DiscardView": ("gone",),
+    "Joined": ("computer",),
+    "MatchResult": ("reason",),
+    "ReplaySeat": ("computer",),
+    "Rules": tuple(OPTIONS),
+    "SeatView": ("computer", "away"),
+}
+"""The fields of answers whose values may become more within /v1 (docs/compatibility.md)."""
+
 _DOCUMENT_ORDER = ("openapi", "info", "servers", "tags", "paths", "components")
 _OPERATION_ORDER = (
     "operationId",
@@ -210,7 +221,7 @@ def contract(app: Flask) -> dict[str, Any]:
     for kind in _kinds_of(schemas.RequestSchema):
         if kind.__name__ in components["schemas"]:
             components["schemas"][kind.__name__] |= {"description": kind.__doc__}
-    components["schemas"] = _with_names(_exact(components["schemas"])) | _NAMED
+    components["schemas"] = _with_names(_opened(_exact(components["schemas"]))) | _NAMED
     for path in document["paths"].values():
         of_path = path.pop("parameters", [])
         for operation in path.values():
@@ -233,7 +244,7 @@ def replay_schema() -> Schema:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A replay of rummy: a match, or one deal",
         "oneOf": list(references),
-        "$defs": _exact(definitions),
+        "$defs": _opened(_exact(definitions)),
     }
 
 
@@ -278,6 +289,30 @@ def _exact(node: Any) -> Any:
         schema |= {"const": values[0]} if len(values) == 1 else {"enum": values}
     if "discriminator" in schema and "anyOf" in schema:
         schema["oneOf"] = schema.pop("anyOf")
+    return schema
+
+
+def _opened(components: dict[str, Schema]) -> dict[str, Schema]:
+    """The schemas without limits that are not promised: a client has to take other values too."""
+    for name, opened in _OPEN.items():
+        if name in components:
+            properties = components[name]["properties"]
+            properties |= {field: _without_limits(properties[field]) for field in opened}
+    return components
+
+
+def _without_limits(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_without_limits(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    schema = {name: _without_limits(value) for name, value in node.items()}
+    for limit in ("minimum", "maximum"):
+        schema.pop(limit, None)
+    if "enum" in schema:
+        values = schema["x-extensible-enum"] = schema.pop("enum")
+        said = f"Now one of {', '.join(f'`{value}`' for value in values)}; more may come."
+        schema["description"] = " ".join(filter(None, (schema.get("description"), said)))
     return schema
 
 
