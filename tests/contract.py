@@ -4,8 +4,9 @@
     client.post("/v1/games", json={...})     # AssertionError if the answer is not as documented
 
 A refusal has to be one that the catalogue explains, too, with its clause and values.
-Works for Flask's test client and for a `requests.Session` alike. Stricter than the document in one
-thing: an answer may hold no field that the document does not name.
+Works for Flask's test client and for a `requests.Session` alike. Stricter than the document in two
+things: an answer may hold no field that the document does not name, and of values of which it says
+that more may come only those that it names.
 """
 
 import json
@@ -232,7 +233,7 @@ def _absolute(schema: Any) -> Any:
 
 
 def _closed(node: Any) -> Any:
-    """The document with every object limited to its documented fields."""
+    """The document with objects limited to documented fields, and values to those it names."""
     if isinstance(node, list):
         return [_closed(item) for item in node]
     if not isinstance(node, dict):
@@ -240,4 +241,6 @@ def _closed(node: Any) -> Any:
     closed = {name: _closed(value) for name, value in node.items()}
     if node.get("type") == "object" and "properties" in node:
         closed.setdefault("additionalProperties", False)
+    if "x-extensible-enum" in node:
+        closed["enum"] = node["x-extensible-enum"]
     return closed
