@@ -34,9 +34,8 @@ def leaves(kind: type[RummyError] = RummyError) -> Iterator[type[RummyError]]:
 
 CANNOT_BE_REACHED = {
     "bad_card": "a card that is none is an invalid_request, which names its field",
-    "too_busy": "32 lost races in a row: no test can count on losing them",
 }
-ELSEWHERE = {"store_unavailable": "test_outage.py", "no_replay": "test_replays.py"}
+ELSEWHERE = {"store_unavailable": "test_outage.py", "too_busy": "test_races.py"}
 
 
 def test_what_is_refused_elsewhere_is_looked_for_there():
@@ -570,6 +569,8 @@ REQUESTS: list[tuple[str, int, str, Callable[[House], Table], Ask]] = [
      lambda table: table.stranger.get("replay")),
     ("a deal of a match without spectators", 403, "no_spectators", unwatched,
      lambda table: table.stranger.get("deals/1")),
+    ("a replay of a deal of which nobody knows how it began", 409, "no_replay", over,
+     lambda table: table.stranger.get("replay")),
     ("returning before the start", 409, "not_started", waiting,
      lambda table: table.players[GUEST].post("return")),
     ("leaving after the end", 409, "match_over", over,
