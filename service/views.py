@@ -199,7 +199,7 @@ class LogEntry(Struct, frozen=True):
     )
 
 
-class Changed(Struct, frozen=True):
+class Changed(Struct, frozen=True, tag_field="type", tag="changed"):
     """The answer to a change: what it did, and the game as it is now."""
 
     version: Annotated[Version, Meta(description="The version that the change made.")]
@@ -234,10 +234,9 @@ class Seated(Struct, frozen=True):
     events: Annotated[tuple[LogEntry, ...], Meta(description="What the change did, in order.")]
 
 
-class Checked(Struct, frozen=True):
+class Checked(Struct, frozen=True, tag_field="type", tag="checked"):
     """The answer to a move that was only checked: it would be accepted. Nothing has changed."""
 
-    accepted: Literal[True]
     version: Annotated[Version, Meta(description="The game's version, as it was and is.")]
     game: Annotated[
         GameView | None,
@@ -269,14 +268,14 @@ class TableView(Struct, frozen=True, kw_only=True):
     expires_at: Annotated[Instant, Meta(description="When it is deleted if nobody comes.")]
 
 
-class TableList(Struct, frozen=True):
+class TableList(Struct, frozen=True, tag_field="type", tag="tables"):
     """Open public tables, the newest first."""
 
     tables: tuple[TableView, ...]
     next: Annotated[str | None, Meta(description="The `cursor` of the next page, if any.")]
 
 
-class GameList(Struct, frozen=True):
+class GameList(Struct, frozen=True, tag_field="type", tag="games"):
     """The games that the caller's token has a seat in."""
 
     games: tuple[GameView, ...]

@@ -301,12 +301,7 @@ def _field_schema(converter: Any, field: Any, **_: Any) -> dict[str, Any]:
     if isinstance(field, schemas.Options):
         return schemas.options_schema()
     if isinstance(field, schemas.PlayField):
-        references = {
-            name: f"#/components/schemas/{type(schema).__name__}"
-            for name, schema in schemas.PLAYS.items()
-        }
-        return {
-            "oneOf": [{"$ref": reference} for reference in references.values()],
-            "discriminator": {"propertyName": "move", "mapping": references},
-        }
+        return http.told_apart(
+            "move", {name: type(schema).__name__ for name, schema in schemas.PLAYS.items()}
+        )
     return {}

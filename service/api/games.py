@@ -19,6 +19,7 @@ from service.api.http import (
     tables,
     terms,
     token,
+    told_apart,
     wants,
 )
 from service.api.stream import streamed
@@ -181,19 +182,8 @@ _LOCATION = {
     }
 }
 
-_TABLES_OR_GAMES = {
-    "anyOf": [
-        {"$ref": "#/components/schemas/TableList"},
-        {"$ref": "#/components/schemas/GameList"},
-    ]
-}
-
-_CHANGED_OR_CHECKED = {
-    "anyOf": [
-        {"$ref": "#/components/schemas/Changed"},
-        {"$ref": "#/components/schemas/Checked"},
-    ]
-}
+_TABLES_OR_GAMES = told_apart("type", {"tables": "TableList", "games": "GameList"})
+_CHANGED_OR_CHECKED = told_apart("type", {"changed": "Changed", "checked": "Checked"})
 _SEAT = "The seat, its token, and the game."
 _AFTER = "The game afterwards, and what happened."
 
@@ -750,7 +740,7 @@ def _played(game_id: str, move: Move | Turn, wish: schemas.MoveWish) -> Response
 
 
 def _checked(game: Game, then: Game | None, seat: int, *, remembers: bool) -> Response:
-    body = Checked(True, game.version, _view(then, seat, remembers=remembers) if then else None)
+    body = Checked(game.version, _view(then, seat, remembers=remembers) if then else None)
     return answer(body, headers={"ETag": etag(tables().tag(game))})
 
 
