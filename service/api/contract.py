@@ -18,6 +18,7 @@ from service.api import (
     operations,
     pages,
     problems,
+    recorded,
     refusals,
     schemas,
     variants,
@@ -209,6 +210,7 @@ def contract(app: Flask) -> dict[str, Any]:
                 operation["parameters"] = parameters
             operation["responses"] = dict(sorted(operation["responses"].items()))
             path[method] = _in_order(operation, _OPERATION_ORDER)
+    recorded.put_into(document)
     return _in_order(document, _DOCUMENT_ORDER)
 
 
