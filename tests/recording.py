@@ -17,9 +17,11 @@ from typing import Any, NamedTuple
 from werkzeug.test import TestResponse
 
 from service.api import contract
+from service.config import Config
 from service.rummy.model import CallWindow
+from service.store import Expiry
 from tests.contract import PROBLEM
-from tests.example_games import SCRIPTS, ExampleGame, play, play_to_the_end
+from tests.example_games import SCRIPTS, ExampleGame, play
 from tests.http.tables import House
 from tests.http.test_races import Overtaken, overtaken
 from tests.http.test_refusals import CALLED, MOVES, REQUESTS, UNHEARD, ask, laid_out, refusal
@@ -91,13 +93,22 @@ _SHEET = {"sections": 1, "clauses": 3}
 # fmt: off
 LOOKS: dict[str, tuple[Look, ...]] = {
     "first_game": (
-        Look("getGame", "player", "As Anna sees it: it is her turn", "/v1/games/{id}", 0),
+        Look("getScore", "first_game", "A match of one deal", "/v1/games/{id}/score"),
+        Look("getDeal", "json", "A deal of four requests", "/v1/games/{id}/deals/1"),
+        Look("getDeal", "text", "The same in the notation", "/v1/games/{id}/deals/1",
+             accept="text/plain"),
+        Look("getReplay", "first_game", "A match of one deal", "/v1/games/{id}/replay"),
+        Look("getEvents", "stream", "The end of a match, as a stream",
+             "/v1/games/{id}/events?after=16", accept="text/event-stream"),
+    ),
+    "step_by_step": (
+        Look("getGame", "player", "As Bo sees it: it is his turn", "/v1/games/{id}", 1),
         Look("getGame", "spectator", "As everybody may see it", "/v1/games/{id}"),
         Look("getGame", "memory", "With what everybody saw in this deal",
-             "/v1/games/{id}?memory=true", 0),
-        Look("listMoves", "first_game", "Anna has to draw", "/v1/games/{id}/moves", 0),
-        Look("getEvents", "page", "Anna's first three moves",
-             "/v1/games/{id}/events?after=6&limit=3", 1),
+             "/v1/games/{id}?memory=true", 1),
+        Look("listMoves", "step_by_step", "What Bo can do now", "/v1/games/{id}/moves", 1),
+        Look("getEvents", "page", "Bo's first three moves",
+             "/v1/games/{id}/events?after=10&limit=3", 0),
         Look("listGames", "own", "The game that the token is for", "/v1/games?mine=true", 1),
     ),
     "house_rules": (
@@ -108,15 +119,6 @@ LOOKS: dict[str, tuple[Look, ...]] = {
              accept="text/markdown", lines=20),
         Look("getGameRules", "html", "The beginning of the page", "/v1/games/{id}/rules",
              accept="text/html", lines=20),
-    ),
-    "match": (
-        Look("getScore", "match", "A match of one deal", "/v1/games/{id}/score"),
-        Look("getDeal", "json", "A deal that was over at the first turn", "/v1/games/{id}/deals/1"),
-        Look("getDeal", "text", "The same in the notation", "/v1/games/{id}/deals/1",
-             accept="text/plain"),
-        Look("getReplay", "match", "A match of one deal", "/v1/games/{id}/replay"),
-        Look("getEvents", "stream", "The end of a match, as a stream",
-             "/v1/games/{id}/events?after=8", accept="text/event-stream"),
     ),
     "nothing": (
         Look("listVariants", "variants", "The first two, each with its first two options",
@@ -140,12 +142,13 @@ LOOKS: dict[str, tuple[Look, ...]] = {
     ),
 }
 # fmt: on
-"""What is looked at after which game; `match` is the one that is played to its end."""
+"""What is looked at after which game; and after all of them, what has to do with none."""
 
 SUMMARIES = {
+    ("createSandbox", "first_game"): "Both seats with their tokens, and the table as Anna sees it",
     ("addEntropy", "people_and_computers"): "It will be mixed into the first deal",
     ("removePlayer", "people_and_computers"): "The seat is free again",
-    ("startGame", "jokers_and_calls"): "The cards are dealt",
+    ("startGame", "people_and_computers"): "The cards are dealt",
     ("leaveGame", "people_and_computers"): "The computer plays Bo's seat",
     ("returnToGame", "people_and_computers"): "Bo plays again",
     ("rematch", "people_and_computers"): "Anna's seat in the game that follows",
@@ -164,7 +167,7 @@ class Recording:
 
     def __init__(self, redis_url: str) -> None:
         self.clock, self.chance = Overtaken(), ExampleChance()
-        self.house = House(redis_url, self.clock, self.chance)
+        self.house = House(redis_url, self.clock, self.chance, _usual_expiry())
         self.document = contract(self.house.app)
         self.client = self.house.client()
         self.answers: dict[str, Any] = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))
@@ -173,8 +176,6 @@ class Recording:
         for name, script in SCRIPTS.items():
             self.begin()
             self.look(LOOKS.get(name, ()), play(self, script))
-        self.begin()
-        self.look(LOOKS["match"], play_to_the_end(self))
         self.look(LOOKS["nothing"], ExampleGame("", []))
         return {"answers": self.answers, "refusals": dict(sorted(self.refusals()))}
 
@@ -262,6 +263,14 @@ class Recording:
         for _, code, ask_for in UNHEARD:
             found.setdefault(code, lambda ask_for=ask_for: ask_for(house.client()))
         return found
+
+
+def _usual_expiry() -> Expiry:
+    """As a service has it whose operator has not chosen another."""
+    usual = Config()
+    return Expiry(
+        usual.expire_unstarted_seconds, usual.expire_running_seconds, usual.expire_finished_seconds
+    )
 
 
 def _parameters(operation: dict[str, Any]) -> set[str]:

@@ -58,11 +58,15 @@ class House:
     """The service on a real store, and what can be seen of the store behind its back."""
 
     def __init__(
-        self, redis_url: str, clock: Clock | None = None, chance: Chance = secrets.token_bytes
+        self,
+        redis_url: str,
+        clock: Clock | None = None,
+        chance: Chance = secrets.token_bytes,
+        expiry: Expiry = EXPIRY,
     ) -> None:
         self.clock = clock
         self.redis = redis.Redis.from_url(redis_url)
-        self.store = Store(redis_url, 2, EXPIRY)
+        self.store = Store(redis_url, 2, expiry)
         self.app = create_app(Config(redis_url=redis_url))
         if clock is not None:
             self.app.extensions["tables"] = Tables(self.store, Watch(redis_url), clock, chance)
