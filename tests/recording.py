@@ -64,6 +64,7 @@ class ExampleChance:
         if length == 10:
             self._ids += 1
             return base64.b32decode(f"examplegameaaaa{_LETTERS[self._ids]}".upper())
+        assert length == 32
         self._secrets += 1
         return base64.urlsafe_b64decode(_token_part(f"example-token-{self._secrets}-") + "=")
 

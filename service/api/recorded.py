@@ -1,6 +1,6 @@
 """The examples of answers in the contract: what the service said when it was asked for them.
 
-They lie in recorded.json, which `make examples` writes and nobody else; tests/recording.py asks.
+They lie in recorded.json, which tests/recording.py writes (`make openapi`) and nobody by hand.
 """
 
 import json
