@@ -21,6 +21,7 @@ from service.api import (
     operations,
     pages,
     problems,
+    recorded,
     refusals,
     schemas,
     variants,
@@ -163,6 +164,7 @@ def contract(app: Flask) -> dict[str, Any]:
         for method, operation in path.items():
             operation["responses"] = dict(sorted(operation["responses"].items()))
             path[method] = _in_order(operation, _OPERATION_ORDER)
+    recorded.put_into(document)
     return _in_order(document, _DOCUMENT_ORDER)
 
 
