@@ -96,7 +96,7 @@ _IF_MATCH = {
 _IF_NONE_MATCH = {
     "in": "header",
     "name": "If-None-Match",
-    "schema": {"type": "string"},
+    "schema": {"type": "string", "examples": ['"12"']},
     "description": 'The version that the caller has, such as `"12"`; 304 if there is no newer one.',
 }
 _KEY = {
@@ -136,7 +136,7 @@ _DEAL = {
     "in": "path",
     "name": "number",
     "required": True,
-    "schema": {"type": "integer", "minimum": 1},
+    "schema": {"type": "integer", "minimum": 1, "maximum": 2**53},
     "description": "Which deal of the match, from 1.",
 }
 _OR_NOTATION = {
