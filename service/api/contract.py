@@ -1,6 +1,6 @@
 """The OpenAPI contract, made from the code: routes, request schemas and the answers' structures."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from inspect import getdoc
 from pathlib import Path
@@ -13,6 +13,7 @@ from flask import Flask
 
 import service
 from service.api import (
+    deprecation,
     docs,
     games,
     http,
@@ -20,10 +21,12 @@ from service.api import (
     operations,
     pages,
     problems,
+    recorded,
     refusals,
     schemas,
     variants,
 )
+from service.api.deprecation import DEPRECATED, Deprecated
 from service.replay import DealReplay, MatchReplay
 from service.rummy.cards import Card
 from service.rummy.rules import OPTIONS, Rules
@@ -48,12 +51,24 @@ _NAMED: dict[str, Schema] = {
 """Schemas that stand inside others and get a name of their own in the contract, by title."""
 
 
+_OPEN = {
+    "DealResult": ("reason", "how", "why"),
+    "DiscardView": ("gone",),
+    "Joined": ("computer",),
+    "MatchResult": ("reason",),
+    "ReplaySeat": ("computer",),
+    "Rules": tuple(OPTIONS),
+    "SeatView": ("computer", "away"),
+}
+"""The fields of answers whose values may become more within /v1 (docs/compatibility.md)."""
+
 _DOCUMENT_ORDER = ("openapi", "info", "servers", "tags", "paths", "components")
 _OPERATION_ORDER = (
     "operationId",
     "summary",
     "description",
     "tags",
+    "deprecated",
     "security",
     "parameters",
     "requestBody",
@@ -76,9 +91,13 @@ class Api(flask_smorest.Api):
         """Pages have a cursor in the body."""
 
 
-def register(app: Flask, tables: Tables) -> None:
-    """Give the app its endpoints, its error answers and its contract."""
+def register(app: Flask, tables: Tables, deprecated: Mapping[str, Deprecated] = DEPRECATED) -> None:
+    """Give the app its endpoints, its error answers and its contract.
+
+    `deprecated` has the operations that will go some day, by operationId.
+    """
     app.extensions["tables"] = tables
+    app.extensions["deprecated"] = deprecated
     app.config.update(
         API_TITLE="Rummy",
         API_VERSION=service.__version__,
@@ -119,7 +138,9 @@ def register(app: Flask, tables: Tables) -> None:
     ):
         api.register_blueprint(blueprint)
     problems.register(app)
-    docs.register(app, contract(app), replay_schema())
+    document = contract(app)
+    deprecation.register(app, document, deprecated)
+    docs.register(app, document, replay_schema())
     pages.register(app)
     app.after_request(http.harden)
 
@@ -132,14 +153,18 @@ def contract(app: Flask) -> dict[str, Any]:
     for kind in _kinds_of(schemas.RequestSchema):
         if kind.__name__ in components["schemas"]:
             components["schemas"][kind.__name__] |= {"description": getdoc(kind)}
-    components["schemas"] = _with_names(_exact(components["schemas"])) | _NAMED
+    components["schemas"] = _with_names(_opened(_exact(components["schemas"]))) | _NAMED
     for path in document["paths"].values():
         of_path = path.pop("parameters", [])
-        for method, operation in path.items():
+        for operation in path.values():
             if parameters := of_path + operation.get("parameters", []):
                 operation["parameters"] = parameters
+    deprecation.document_in(document, app.extensions["deprecated"])
+    for path in document["paths"].values():
+        for method, operation in path.items():
             operation["responses"] = dict(sorted(operation["responses"].items()))
             path[method] = _in_order(operation, _OPERATION_ORDER)
+    recorded.put_into(document)
     return _in_order(document, _DOCUMENT_ORDER)
 
 
@@ -152,7 +177,7 @@ def replay_schema() -> Schema:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A replay of rummy: a match, or one deal",
         "oneOf": list(references),
-        "$defs": _exact(_with_options(definitions)),
+        "$defs": _opened(_exact(_with_options(definitions))),
     }
 
 
@@ -202,6 +227,31 @@ def _exact(node: Any) -> Any:
         schema |= {"const": values[0]} if len(values) == 1 else {"enum": values}
     if "discriminator" in schema and "anyOf" in schema:
         schema["oneOf"] = schema.pop("anyOf")
+    return schema
+
+
+def _opened(components: dict[str, Schema]) -> dict[str, Schema]:
+    """The schemas without limits that are not promised: a client has to take other values too."""
+    for name, opened in _OPEN.items():
+        if name in components:
+            properties = components[name]["properties"]
+            properties |= {field: _without_limits(properties[field]) for field in opened}
+    return components
+
+
+def _without_limits(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_without_limits(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    schema = {name: _without_limits(value) for name, value in node.items()}
+    schema.pop("maximum", None)
+    if "minimum" in schema:  # all of them count something
+        schema["minimum"] = 0
+    if "enum" in schema:
+        values = schema["x-extensible-enum"] = schema.pop("enum")
+        said = f"Now one of {', '.join(f'`{value}`' for value in values)}; more may come."
+        schema["description"] = " ".join(filter(None, (schema.get("description"), said)))
     return schema
 
 
