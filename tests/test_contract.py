@@ -182,6 +182,16 @@ def test_every_example_of_a_request_is_in_a_script(document: dict[str, Any]) -> 
     assert named == {step[:2] for script in SCRIPTS.values() for step in script}
 
 
+def test_the_introduction_tells_the_first_game_as_its_examples_play_it(
+    document: dict[str, Any],
+) -> None:
+    text = document["info"]["description"]
+    told = re.findall(r"^\d\. (.+?)\.\n(?=\d|\n)", text, re.MULTILINE | re.DOTALL)
+    ids = [operation["operationId"] for _, _, operation in operations(document)]
+    steps = [next(word for word in re.findall(r"`(\w+)`", step) if word in ids) for step in told]
+    assert steps == [operation for operation, _, _ in SCRIPTS["first_game"]]
+
+
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_the_examples_can_be_sent_in_order(
     script: str, app: Flask, document: dict[str, Any]
