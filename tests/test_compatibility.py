@@ -1,6 +1,7 @@
 """The promise of /v1: the contract against the released one, and that the comparison can fail."""
 
 import json
+import re
 from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
@@ -59,6 +60,29 @@ def test_what_was_released_is_a_contract_of_no_later_version() -> None:
     Draft202012Validator.check_schema(released("replay.schema.json"))
     versions = [before["info"]["version"], service.__version__]
     assert sorted(versions, key=lambda said: [int(part) for part in said.split(".")]) == versions
+
+
+def test_the_page_names_every_value_that_may_become_more(document: Document) -> None:
+    page = (ROOT / "docs" / "compatibility.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (.+?) \| (.+?) \|$", page, re.MULTILINE)
+    told = {
+        field: set(re.findall(r"`(\w+)`", values))
+        for fields, values in rows
+        for field in re.findall(r"`([A-Za-z-]+(?:\.\w+)?)`", fields)
+    }
+    found = {
+        f"{name}.{field}": set(values)
+        for name, schema in objects(document)
+        for field, written in schema["properties"].items()
+        for part in written.get("anyOf", [written])
+        if (values := part.get("x-extensible-enum"))
+    }
+    header = document["components"]["headers"]["ContentLanguage"]["schema"]
+    found["Content-Language"] = set(header["x-extensible-enum"])
+    options = {name for name in found if name.startswith("Rules.")}
+    assert len(options) >= 7
+    assert told.keys() == found.keys()
+    assert all(told[name] == found[name] for name in found.keys() - options)
 
 
 # ------------------------------------------------------------------------- the version

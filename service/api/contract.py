@@ -243,8 +243,9 @@ def _without_limits(node: Any) -> Any:
     if not isinstance(node, dict):
         return node
     schema = {name: _without_limits(value) for name, value in node.items()}
-    for limit in ("minimum", "maximum"):
-        schema.pop(limit, None)
+    schema.pop("maximum", None)
+    if "minimum" in schema:
+        schema["minimum"] = 0  # a count is never less
     if "enum" in schema:
         values = schema["x-extensible-enum"] = schema.pop("enum")
         said = f"Now one of {', '.join(f'`{value}`' for value in values)}; more may come."
