@@ -66,7 +66,8 @@ format: $(DEV)  ## lay out the code and sort its imports
 	$(BIN)/ruff check --select I --fix .
 	$(BIN)/ruff format .
 
-openapi: $(PROJECT)  ## write the contract into openapi/
+openapi: $(DEV) $(PROJECT)  ## record the examples of the contract again and write it into openapi/
+	RUMMY_REWRITE=1 $(BIN)/pytest --quiet tests/test_recording.py -k what_the_service_answers
 	$(BIN)/rummy openapi
 
 release-contract: $(DEV) openapi  ## keep the contract as that of a release

@@ -88,6 +88,10 @@ class Contract:
         if operation is not None and 200 <= response.status_code < 300:
             self._check_request(where, operation, parts.query, body)
 
+    def check_value(self, where: str, schema: dict[str, Any], value: Any) -> None:
+        """Raise AssertionError unless an answer of that schema may have this value."""
+        self._validate(where, schema, value, self._answers)
+
     def _template(self, path: str) -> str:
         exact = [template for pattern, template in self._paths if pattern.fullmatch(path)]
         return min(exact, key=lambda template: template.count("{"), default="")

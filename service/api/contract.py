@@ -21,6 +21,7 @@ from service.api import (
     operations,
     pages,
     problems,
+    recorded,
     refusals,
     schemas,
     variants,
@@ -163,6 +164,7 @@ def contract(app: Flask) -> dict[str, Any]:
         for method, operation in path.items():
             operation["responses"] = dict(sorted(operation["responses"].items()))
             path[method] = _in_order(operation, _OPERATION_ORDER)
+    recorded.put_into(document)
     return _in_order(document, _DOCUMENT_ORDER)
 
 
@@ -244,8 +246,8 @@ def _without_limits(node: Any) -> Any:
         return node
     schema = {name: _without_limits(value) for name, value in node.items()}
     schema.pop("maximum", None)
-    if "minimum" in schema:
-        schema["minimum"] = 0  # a count is never less
+    if "minimum" in schema:  # all of them count something
+        schema["minimum"] = 0
     if "enum" in schema:
         values = schema["x-extensible-enum"] = schema.pop("enum")
         said = f"Now one of {', '.join(f'`{value}`' for value in values)}; more may come."

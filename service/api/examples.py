@@ -105,7 +105,10 @@ ENTROPY: Examples = {_THIRD: _example("Some coins, tossed by hand", {"entropy": 
 CLOSE: Examples = {_THIRD: _example("Nothing has to be said", {})}
 
 QUERY: Examples = {
-    _THIRD: _example("A game that is gone", {"tokens": [f"{'a' * 16}.{'A' * 43}"]}),
+    _THIRD: _example(
+        "Two games, of which the second is gone",
+        {"tokens": [f"examplegameaaaab.{'example-token-2-':A<43}", f"{'a' * 16}.{'A' * 43}"]},
+    ),
 }
 
 START: Examples = {_THIRD: _example("Nothing has to be said", {})}
