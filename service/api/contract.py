@@ -8,6 +8,7 @@ import flask_smorest
 import msgspec
 from apispec.ext.marshmallow import MarshmallowPlugin
 from flask import Flask
+from msgspec import Struct
 
 import service
 from service.api import (
@@ -15,6 +16,7 @@ from service.api import (
     games,
     http,
     language,
+    naming,
     operations,
     pages,
     problems,
@@ -202,6 +204,7 @@ def contract(app: Flask) -> dict[str, Any]:
         if kind.__name__ in components["schemas"]:
             components["schemas"][kind.__name__] |= {"description": kind.__doc__}
     components["schemas"] = _with_names(_exact(components["schemas"])) | _NAMED
+    naming.give_names(document)
     for path in document["paths"].values():
         of_path = path.pop("parameters", [])
         for method, operation in path.items():
@@ -243,7 +246,24 @@ def _answer_schemas() -> dict[str, Schema]:
     )
     rules = components[Rules.__name__]["properties"]
     rules |= {name: schemas.option_schema(option) for name, option in OPTIONS.items()}
-    return components
+    lean = {kind.__name__ for kind in _kinds_of(Struct) if kind.__struct_config__.omit_defaults}
+    for name, schema in components.items():
+        _say_what_is_sent(schema, leaves_out=name in lean)
+    return components | games.UNIONS
+
+
+def _say_what_is_sent(schema: Schema, *, leaves_out: bool) -> None:
+    """Let the schema of an answer speak of writing; as msgspec makes it, it speaks of reading.
+
+    All its fields are there, unless it leaves out those that say nothing: they are never null then.
+    """
+    properties = schema.get("properties", {})
+    if not leaves_out:
+        schema["required"] = list(properties)
+    for field in properties.values():
+        if "default" in field and field.pop("default") is None and leaves_out:
+            (only,) = (part for part in field.pop("anyOf") if part != {"type": "null"})
+            field |= only | field
 
 
 def _text_schema(kind: type[Any]) -> Schema:

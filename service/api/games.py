@@ -182,8 +182,6 @@ _LOCATION = {
     }
 }
 
-_TABLES_OR_GAMES = told_apart("type", {"tables": "TableList", "games": "GameList"})
-_CHANGED_OR_CHECKED = told_apart("type", {"changed": "Changed", "checked": "Checked"})
 _SEAT = "The seat, its token, and the game."
 _AFTER = "The game afterwards, and what happened."
 
@@ -271,7 +269,7 @@ def create(wanted: NewTable) -> Response:
 
 @games.route("", methods=["GET"])
 @games.arguments(schemas.GamesQuery(), location="query")
-@games.response(200, _TABLES_OR_GAMES, description="A page of tables, or the own game.")
+@games.response(200, "TablesOrGames", description="A page of tables, or the own game.")
 @games.refuses(
     errors.InvalidRequest,
     errors.BadCursor,
@@ -611,7 +609,7 @@ def moves(game_id: str) -> Response:
 @play.route("/<game_id>/draw", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
 @play.arguments(schemas.DrawRequest(), examples=examples.DRAW)
 @play.arguments(schemas.MoveQuery(), location="query")
-@play.response(200, _CHANGED_OR_CHECKED, description=_AFTER, headers={**_ETAG, **_REPLAYED})
+@play.response(200, "MoveAnswer", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @play.refuses(
     *_OF_MOVE,
     errors.NotYourTurn,
@@ -635,7 +633,7 @@ def draw(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
 @play.route("/<game_id>/meld", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
 @play.arguments(schemas.MeldRequest(), examples=examples.MELD)
 @play.arguments(schemas.MoveQuery(), location="query")
-@play.response(200, _CHANGED_OR_CHECKED, description=_AFTER, headers={**_ETAG, **_REPLAYED})
+@play.response(200, "MoveAnswer", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @play.refuses(*_OF_MELD, http=_OF_BODY)
 @play.doc(operationId="meld", security=_SEATED)
 def meld(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
@@ -649,7 +647,7 @@ def meld(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
 @play.route("/<game_id>/layoff", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
 @play.arguments(schemas.LayoffRequest(), examples=examples.LAYOFF)
 @play.arguments(schemas.MoveQuery(), location="query")
-@play.response(200, _CHANGED_OR_CHECKED, description=_AFTER, headers={**_ETAG, **_REPLAYED})
+@play.response(200, "MoveAnswer", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @play.refuses(*_OF_LAYOFF, http=_OF_BODY)
 @play.doc(operationId="layoff", security=_SEATED)
 def layoff(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
@@ -663,7 +661,7 @@ def layoff(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
 @play.route("/<game_id>/swap", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
 @play.arguments(schemas.SwapRequest(), examples=examples.SWAP)
 @play.arguments(schemas.MoveQuery(), location="query")
-@play.response(200, _CHANGED_OR_CHECKED, description=_AFTER, headers={**_ETAG, **_REPLAYED})
+@play.response(200, "MoveAnswer", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @play.refuses(*_OF_SWAP, http=_OF_BODY)
 @play.doc(operationId="swap", security=_SEATED)
 def swap(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
@@ -677,7 +675,7 @@ def swap(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
 @play.route("/<game_id>/discard", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
 @play.arguments(schemas.DiscardRequest(), examples=examples.DISCARD)
 @play.arguments(schemas.LastMoveQuery(), location="query")
-@play.response(200, _CHANGED_OR_CHECKED, description=_AFTER, headers={**_ETAG, **_REPLAYED})
+@play.response(200, "MoveAnswer", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @play.refuses(*_OF_DISCARD, http=_OF_BODY)
 @play.doc(operationId="discard", security=_SEATED)
 def discard(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
@@ -691,7 +689,7 @@ def discard(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
 @play.route("/<game_id>/rummy", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
 @play.arguments(schemas.RummyRequest(), examples=examples.RUMMY)
 @play.arguments(schemas.MoveQuery(), location="query")
-@play.response(200, _CHANGED_OR_CHECKED, description=_AFTER, headers={**_ETAG, **_REPLAYED})
+@play.response(200, "MoveAnswer", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @play.refuses(
     *_OF_MOVE,
     errors.NoSuchMeld,
@@ -716,7 +714,7 @@ def rummy(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
 @play.route("/<game_id>/turn", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
 @play.arguments(schemas.TurnRequest(), examples=examples.TURN)
 @play.arguments(schemas.LastMoveQuery(), location="query")
-@play.response(200, _CHANGED_OR_CHECKED, description=_AFTER, headers={**_ETAG, **_REPLAYED})
+@play.response(200, "MoveAnswer", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @play.refuses(*_OF_MELD, *_OF_LAYOFF, *_OF_SWAP, *_OF_DISCARD, errors.TurnUnfinished, http=_OF_BODY)
 @play.doc(operationId="playTurn", security=_SEATED)
 def turn(move: Turn, wish: schemas.MoveWish, game_id: str) -> Response:
@@ -820,3 +818,9 @@ ANSWERS = (
     MatchReplay,
 )
 """The structures that these endpoints answer with, for the contract."""
+
+UNIONS = {
+    "MoveAnswer": told_apart("type", {"changed": "Changed", "checked": "Checked"}),
+    "TablesOrGames": told_apart("type", {"tables": "TableList", "games": "GameList"}),
+}
+"""What is answered with one structure or another, by the name in the contract."""
