@@ -101,21 +101,13 @@ COMPUTERS: Examples = {_THIRD: _example("A third player that never tires", {"lev
 
 REMOVE: Examples = {_THIRD: _example("The player in seat 3", {"seat": 3})}
 
-LEAVE: Examples = {_THIRD: _example("Nothing has to be said", {})}
-
-RETURN: Examples = {_THIRD: _example("Nothing has to be said", {})}
-
 REMATCH: Examples = {_THIRD: _example("Nothing has to be said", {})}
 
 ENTROPY: Examples = {_THIRD: _example("Some coins, tossed by hand", {"entropy": "HTTHTHHT"})}
 
-CLOSE: Examples = {_THIRD: _example("Nothing has to be said", {})}
-
 QUERY: Examples = {
     _THIRD: _example("A game that is gone", {"tokens": [f"{'a' * 16}.{'A' * 43}"]}),
 }
-
-START: Examples = {_SECOND: _example("Nothing has to be said", {})}
 
 DRAW: Examples = {
     _FIRST: _example("From the stock", {"from": "stock"}),

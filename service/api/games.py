@@ -380,7 +380,7 @@ def remove(wanted: schemas.Removal, game_id: str) -> Response:
 
 
 @games.route("/<game_id>/start", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
-@games.arguments(schemas.EmptyRequest(), required=False, examples=examples.START)
+@games.arguments(schemas.EmptyRequest(), documented=False)
 @games.response(200, "Changed", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @games.refuses(errors.TooFewPlayers, errors.OptionsDoNotFit, *_OF_HOST, http=_OF_BODY)
 @games.doc(operationId="startGame", security=_SEATED)
@@ -394,7 +394,7 @@ def start(_: dict[str, object], game_id: str) -> Response:
 
 
 @games.route("/<game_id>/close", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
-@games.arguments(schemas.EmptyRequest(), required=False, examples=examples.CLOSE)
+@games.arguments(schemas.EmptyRequest(), documented=False)
 @games.response(200, "Changed", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @games.refuses(
     *_OF_TOKEN,
@@ -415,7 +415,7 @@ def close(_: dict[str, object], game_id: str) -> Response:
 
 
 @games.route("/<game_id>/leave", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
-@games.arguments(schemas.EmptyRequest(), required=False, examples=examples.LEAVE)
+@games.arguments(schemas.EmptyRequest(), documented=False)
 @games.response(200, "Changed", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @games.refuses(*_OF_TOKEN, errors.TableClosed, errors.MatchOver, *_OF_CHANGE, http=_OF_BODY)
 @games.doc(operationId="leaveGame", security=_SEATED)
@@ -430,7 +430,7 @@ def leave(_: dict[str, object], game_id: str) -> Response:
 
 
 @games.route("/<game_id>/return", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
-@games.arguments(schemas.EmptyRequest(), required=False, examples=examples.RETURN)
+@games.arguments(schemas.EmptyRequest(), documented=False)
 @games.response(200, "Changed", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @games.refuses(
     *_OF_TOKEN,
