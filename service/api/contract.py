@@ -1,5 +1,6 @@
 """The OpenAPI contract, made from the code: routes, request schemas and the answers' structures."""
 
+import json
 from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
@@ -202,7 +203,9 @@ def contract(app: Flask) -> dict[str, Any]:
     components = document["components"]
     for kind in _kinds_of(schemas.RequestSchema):
         if kind.__name__ in components["schemas"]:
-            components["schemas"][kind.__name__] |= {"description": kind.__doc__}
+            schema = components["schemas"][kind.__name__]
+            schema["description"] = kind.__doc__
+            _say_defaults_in_words(schema)
     components["schemas"] = _with_names(_exact(components["schemas"])) | _NAMED
     naming.give_names(document)
     for path in document["paths"].values():
@@ -213,6 +216,17 @@ def contract(app: Flask) -> dict[str, Any]:
             operation["responses"] = dict(sorted(operation["responses"].items()))
             path[method] = _in_order(operation, _OPERATION_ORDER)
     return _in_order(document, _DOCUMENT_ORDER)
+
+
+def _say_defaults_in_words(schema: Schema) -> None:
+    """Let no field of a body have a `default`, which openapi-typescript takes for a promise.
+
+    It would demand every such field. What null and an empty list mean, the field says itself.
+    """
+    for field in schema.get("properties", {}).values():
+        default = field.pop("default", None)
+        if default not in (None, []):
+            field["description"] += f" Left out: {json.dumps(default)}."
 
 
 def replay_schema() -> Schema:
