@@ -212,10 +212,18 @@ def contract(app: Flask) -> dict[str, Any]:
         of_path = path.pop("parameters", [])
         for method, operation in path.items():
             if parameters := of_path + operation.get("parameters", []):
-                operation["parameters"] = parameters
+                operation["parameters"] = [_described(parameter) for parameter in parameters]
             operation["responses"] = dict(sorted(operation["responses"].items()))
             path[method] = _in_order(operation, _OPERATION_ORDER)
     return _in_order(document, _DOCUMENT_ORDER)
+
+
+def _described(parameter: dict[str, Any]) -> dict[str, Any]:
+    """The parameter, described in its schema too, where openapi-python-client looks for it."""
+    schema = parameter["schema"]
+    if "$ref" in schema:
+        return parameter
+    return parameter | {"schema": schema | {"description": parameter["description"]}}
 
 
 def _say_defaults_in_words(schema: Schema) -> None:

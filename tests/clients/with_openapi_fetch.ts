@@ -10,10 +10,12 @@ import type { components, paths } from "./rummy.js";
 type Schemas = components["schemas"];
 type Media = "application/json" | "application/problem+json";
 type Client = ReturnType<typeof createClient<paths, Media>>;
+type GameView = Schemas["GameView"];
 type Problem = Schemas["Problem"];
 
 interface Player {
   client: Client;
+  token: string;
   path: { game_id: string };
 }
 
@@ -41,7 +43,8 @@ async function main(service: string): Promise<void> {
   const drawn = events.filter((event) => event.type === "drew").filter((event) => event.card);
   const sources = new Set(drawn.map((event) => event.source));
   check(sources.has("stock") && sources.has("discard"), "cards of both piles were drawn");
-  console.log(JSON.stringify({ game: view, score, events: page }));
+  const { token } = anna;
+  console.log(JSON.stringify({ token, game: await look(anna), score, events: page }));
 }
 
 /** A table for two, asked for twice with one key: the second answer is the first again. */
@@ -58,7 +61,7 @@ async function makeTable(service: string): Promise<Player> {
   const again = await client.POST("/v1/games", { params: { header }, body });
   check(!replayed(first.response) && replayed(again.response), "the second answer is a repeat");
   check(given(first).token === given(again).token, "the repeat has the same token");
-  return player(service, given(first));
+  return inSeat(service, given(first));
 }
 
 async function takeSeat(service: string, game_id: string): Promise<Player> {
@@ -68,18 +71,19 @@ async function takeSeat(service: string, game_id: string): Promise<Player> {
     await client.POST("/v1/games/{game_id}/join", { params, body: { name: "Bo" } }),
   );
   check(seated.seat === 1 && seated.game.you === 1, "Bo has the second seat");
-  return player(service, seated);
+  return inSeat(service, seated);
 }
 
-function player(service: string, seated: Schemas["Seated"]): Player {
+function inSeat(service: string, seated: Schemas["Seated"]): Player {
   const headers = { Authorization: `Bearer ${seated.token}` };
   const client = createClient<paths, Media>({ baseUrl: service, headers });
-  return { client, path: { game_id: seated.game.id } };
+  return { client, token: seated.token, path: { game_id: seated.game.id } };
 }
 
 /** A card cannot go before one is drawn; the problem says so, and what can be done. */
-async function refusal({ client, path }: Player): Promise<void> {
-  const [card] = (await look({ client, path })).hand ?? [];
+async function refusal(player: Player): Promise<void> {
+  const { client, path } = player;
+  const [card] = (await look(player)).hand ?? [];
   check(card !== undefined, "there are cards in the hand");
   const answer = await client.POST("/v1/games/{game_id}/discard", {
     params: { path },
@@ -92,7 +96,8 @@ async function refusal({ client, path }: Player): Promise<void> {
 }
 
 /** A draw that is meant for another version, then for this one, and then repeated. */
-async function versionsAndRepeats({ client, path }: Player): Promise<void> {
+async function versionsAndRepeats(player: Player): Promise<void> {
+  const { client, path } = player;
   const seen = await client.GET("/v1/games/{game_id}", { params: { path } });
   const etag = seen.response.headers.get("ETag") ?? "";
   const unchanged = await client.GET("/v1/games/{game_id}", {
@@ -114,23 +119,25 @@ async function versionsAndRepeats({ client, path }: Player): Promise<void> {
 }
 
 /** A turn with a request for each move. */
-async function stepByStep({ client, path }: Player): Promise<Schemas["GameView"]> {
-  const { moves } = await look({ client, path });
+async function stepByStep(player: Player): Promise<GameView> {
+  const { client, path } = player;
+  const { moves } = await look(player);
   const body = moves.filter((move) => move.move === "draw").find((move) => move.from === "discard");
   check(body !== undefined, "there is an upcard");
   made(await client.POST("/v1/games/{game_id}/draw", { params: { path }, body }));
-  return restOfTurn({ client, path });
+  return restOfTurn(player);
 }
 
 /** Every listed meld and layoff that is possible, then the first card that may go. */
-async function restOfTurn({ client, path }: Player): Promise<Schemas["GameView"]> {
+async function restOfTurn(player: Player): Promise<GameView> {
+  const { client, path } = player;
   const params = { path };
   for (;;) {
     const { moves } = given(await client.GET("/v1/games/{game_id}/moves", { params }));
     const move = moves.find(({ move }) => move === "meld" || move === "layoff") ?? moves[0];
     switch (move?.move) {
       case undefined:
-        return look({ client, path });
+        return look(player);
       case "meld":
         made(await client.POST("/v1/games/{game_id}/meld", { params, body: move }));
         break;
@@ -146,7 +153,8 @@ async function restOfTurn({ client, path }: Player): Promise<Schemas["GameView"]
 }
 
 /** A turn in two requests: the draw, and with one meld at most the rest. */
-async function atOnce({ client, path }: Player): Promise<Schemas["GameView"]> {
+async function atOnce(player: Player): Promise<GameView> {
+  const { client, path } = player;
   const params = { path };
   const body = { from: "stock" } as const;
   const { game } = made(await client.POST("/v1/games/{game_id}/draw", { params, body }));
@@ -157,7 +165,8 @@ async function atOnce({ client, path }: Player): Promise<Schemas["GameView"]> {
   return made(await client.POST("/v1/games/{game_id}/turn", { params, body: turn })).game;
 }
 
-async function look({ client, path }: Player): Promise<Schemas["GameView"]> {
+async function look(player: Player): Promise<GameView> {
+  const { client, path } = player;
   return given(await client.GET("/v1/games/{game_id}", { params: { path } }));
 }
 

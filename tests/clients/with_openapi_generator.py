@@ -3,6 +3,7 @@
 The address of the service is the argument; the match is printed as its typed models have it.
 """
 
+import json
 import sys
 from collections.abc import Callable
 from typing import TypeVar
@@ -45,6 +46,7 @@ class Player:
 
     def __init__(self, service: str, token: str | None = None) -> None:
         client = ApiClient(Configuration(host=service, access_token=token))
+        self.token = token
         self.games = GamesApi(client)
         self.play = PlayApi(client)
 
@@ -66,8 +68,9 @@ def main() -> None:
     assert {type(event).__name__ for event in events} >= {"Drew", "Melded", "LaidOff"}
     drawn = [event for event in events if isinstance(event, Drew)]
     assert {event.source for event in drawn if event.card} == set(DrawSource)
-    told = {"game": view, "score": score, "events": page}
-    print("{", ", ".join(f'"{name}": {model.to_json()}' for name, model in told.items()), "}")
+    told = {"game": anna.games.get_game(game), "score": score, "events": page}
+    as_json = {name: json.loads(model.to_json()) for name, model in told.items()}
+    print(json.dumps({"token": anna.token, **as_json}))
 
 
 def make_table(service: str) -> tuple[Player, str]:

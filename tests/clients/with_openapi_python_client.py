@@ -63,7 +63,12 @@ def main() -> None:
     assert {type(entry.event).__name__ for entry in page.events} >= {"Drew", "Melded", "LaidOff"}
     drawn = [entry.event for entry in page.events if isinstance(entry.event, Drew)]
     assert {event.source for event in drawn if event.card} == set(DrawSource)
-    told = {"game": view.to_dict(), "score": score.to_dict(), "events": page.to_dict()}
+    told = {
+        "token": anna.token,
+        "game": look(anna, game).to_dict(),
+        "score": score.to_dict(),
+        "events": page.to_dict(),
+    }
     print(json.dumps(told))
 
 
