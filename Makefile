@@ -30,11 +30,14 @@ TOOLS   := openapi/node_modules/.installed
 SPECTRAL := $(NODE) openapi/node_modules/.bin/spectral
 REDOCLY  := REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(NODE) openapi/node_modules/.bin/redocly
 
+# The contract of the last release, which each later one is held against.
+RELEASED := openapi/released
+
 .DEFAULT_GOAL := help
-.PHONY: help run demo test lint format openapi playthroughs translations lock clean
+.PHONY: help run demo test lint format openapi release-contract playthroughs translations lock clean
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo
 	@echo "  PORT=$(PORT) WORKERS=$(WORKERS) DATA=$(DATA) can be set for make run."
 
@@ -66,6 +69,14 @@ format: $(DEV)  ## lay out the code and sort its imports
 openapi: $(DEV) $(PROJECT)  ## record the examples of the contract again and write it into openapi/
 	RUMMY_REWRITE=1 $(BIN)/pytest --quiet tests/test_recording.py -k what_the_service_answers
 	$(BIN)/rummy openapi
+
+release-contract: $(DEV) openapi  ## keep the contract as that of a release
+	@version=$$($(BIN)/python -c 'import service; print(service.__version__)'); \
+	if grep -qs "\"version\": \"$$version\"" $(RELEASED)/openapi.json; then \
+	    echo "$$version is released already: raise __version__ in service/__init__.py." >&2; exit 1; fi
+	@[ ! -d $(RELEASED) ] || $(BIN)/pytest -q tests/test_compatibility.py
+	@mkdir -p $(RELEASED)
+	cp openapi/openapi.json openapi/replay.schema.json $(RELEASED)/
 
 playthroughs: $(DEV) $(PROJECT)  ## record the playthroughs again
 	RUMMY_REWRITE=1 $(BIN)/pytest tests/test_playthroughs.py
