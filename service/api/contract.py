@@ -15,6 +15,7 @@ from service.api import (
     games,
     http,
     language,
+    links,
     operations,
     pages,
     problems,
@@ -208,6 +209,8 @@ def contract(app: Flask) -> dict[str, Any]:
             if parameters := of_path + operation.get("parameters", []):
                 operation["parameters"] = parameters
             operation["responses"] = dict(sorted(operation["responses"].items()))
+            for status, found in links.links_from(operation["operationId"]).items():
+                operation["responses"][status]["links"] = found
             path[method] = _in_order(operation, _OPERATION_ORDER)
     return _in_order(document, _DOCUMENT_ORDER)
 
