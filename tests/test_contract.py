@@ -143,7 +143,15 @@ def test_every_branch_of_errors_has_its_status() -> None:
 
 def test_unions_are_told_apart_by_a_constant(document: dict[str, Any]) -> None:
     schemas = document["components"]["schemas"]
-    for schema in (schemas["LogEntry"]["properties"]["event"], _moves(schemas)):
+    answers = (
+        content["schema"]
+        for _, _, operation in operations(document)
+        for response in operation["responses"].values()
+        for content in response.get("content", {}).values()
+    )
+    unions = [schema for schema in answers if "oneOf" in schema or "anyOf" in schema]
+    assert len(unions) == 8  # of seven moves, and of the list
+    for schema in (schemas["LogEntry"]["properties"]["event"], _moves(schemas), *unions):
         discriminator = schema["discriminator"]
         assert len(discriminator["mapping"]) == len(schema["oneOf"])
         for value, reference in discriminator["mapping"].items():

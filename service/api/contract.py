@@ -28,7 +28,7 @@ from service.rummy.cards import Card
 from service.rummy.rules import OPTIONS, Rules
 from service.tables import Tables
 from service.text import Text
-from service.views import GameId
+from service.views import GameId, SeatToken
 
 Schema = dict[str, Any]
 
@@ -113,6 +113,7 @@ _NAMED: dict[str, Schema] = {
         msgspec.json.schema(Card),
         schemas.NaturalCardField.looks,
         msgspec.json.schema(GameId),
+        msgspec.json.schema(SeatToken),
         schemas.options_schema(),
     )
 }
@@ -181,6 +182,7 @@ def register(app: Flask, tables: Tables) -> None:
     for request in schemas.PLAYS.values():
         api.spec.components.schema(type(request).__name__, schema=request)
     for blueprint in (
+        games.sandbox,
         variants.variants,
         games.games,
         games.play,
@@ -304,12 +306,7 @@ def _field_schema(converter: Any, field: Any, **_: Any) -> dict[str, Any]:
     if isinstance(field, schemas.Options):
         return schemas.options_schema()
     if isinstance(field, schemas.PlayField):
-        references = {
-            name: f"#/components/schemas/{type(schema).__name__}"
-            for name, schema in schemas.PLAYS.items()
-        }
-        return {
-            "oneOf": [{"$ref": reference} for reference in references.values()],
-            "discriminator": {"propertyName": "move", "mapping": references},
-        }
+        return http.told_apart(
+            "move", {name: type(schema).__name__ for name, schema in schemas.PLAYS.items()}
+        )
     return {}

@@ -19,6 +19,7 @@ from service.api.http import (
     tables,
     terms,
     token,
+    told_apart,
     wants,
 )
 from service.api.stream import streamed
@@ -47,6 +48,8 @@ from service.views import (
     LogEntry,
     MoveList,
     OwnGames,
+    Sandbox,
+    SandboxSeat,
     Score,
     Seated,
     TableList,
@@ -59,11 +62,17 @@ from service.views import (
     table_view,
 )
 
+sandbox = Blueprint(
+    "sandbox",
+    __name__,
+    url_prefix="/v1/sandbox",
+    description="Where to begin: a table at which everything can be tried out.",
+)
 games = Blueprint(
     "games", __name__, url_prefix="/v1/games", description="Making, finding and watching tables."
 )
 play = Blueprint("play", __name__, url_prefix="/v1/games", description="The moves of a game.")
-for blueprint in (games, play):
+for blueprint in (sandbox, games, play):
     blueprint.before_request(refuse_unread_query)
 
 _SEATED: list[dict[str, list[str]]] = [{"seatToken": []}]
@@ -181,19 +190,8 @@ _LOCATION = {
     }
 }
 
-_TABLES_OR_GAMES = {
-    "anyOf": [
-        {"$ref": "#/components/schemas/TableList"},
-        {"$ref": "#/components/schemas/GameList"},
-    ]
-}
-
-_CHANGED_OR_CHECKED = {
-    "anyOf": [
-        {"$ref": "#/components/schemas/Changed"},
-        {"$ref": "#/components/schemas/Checked"},
-    ]
-}
+_TABLES_OR_GAMES = told_apart("type", {"tables": "TableList", "games": "GameList"})
+_CHANGED_OR_CHECKED = told_apart("type", {"changed": "Changed", "checked": "Checked"})
 _SEAT = "The seat, its token, and the game."
 _AFTER = "The game afterwards, and what happened."
 
@@ -247,6 +245,29 @@ _OF_LAYOFF = (
 )
 _OF_SWAP = (*_OF_PLAY, errors.NoSwaps, errors.NoSuchMeld, errors.NoJokerThere)
 _OF_DISCARD = (*_OF_PLAY, errors.UpcardReturned)
+
+
+# ------------------------------------------------------------------------------------ sandbox
+
+
+@sandbox.route("", methods=["POST"])
+@sandbox.arguments(schemas.EmptyRequest(), required=False, examples=examples.SANDBOX)
+@sandbox.response(201, "Sandbox", description="The table.", headers={**_ETAG, **_LOCATION})
+@sandbox.refuses(
+    errors.InvalidRequest,
+    errors.StoreUnavailable,
+    errors.UnreadableRecord,
+    http=_OF_BODY,
+)
+@sandbox.doc(operationId="createSandbox", security=_PUBLIC)
+def make_sandbox(_: dict[str, object]) -> Response:
+    """Make a table to try things out
+
+    A practice table for two with both its seats taken. The answer has the tokens of both, so that
+    one person can play the whole match. The cards are the same each time, and its first turns have
+    a use for every kind of move. Sent again it makes another table.
+    """
+    return _both_seated(*tables().sandbox())
 
 
 # ------------------------------------------------------------------------------------- tables
@@ -750,7 +771,7 @@ def _played(game_id: str, move: Move | Turn, wish: schemas.MoveWish) -> Response
 
 
 def _checked(game: Game, then: Game | None, seat: int, *, remembers: bool) -> Response:
-    body = Checked(True, game.version, _view(then, seat, remembers=remembers) if then else None)
+    body = Checked(game.version, _view(then, seat, remembers=remembers) if then else None)
     return answer(body, headers={"ETag": etag(tables().tag(game))})
 
 
@@ -770,8 +791,20 @@ def _seated(outcome: SeatTaken) -> Response:
         _view(game, outcome.seat),
         _entries(outcome),
     )
-    location = {"Location": f"{request.script_root}/v1/games/{game.id}"}
-    return answer(body, 201, headers | location)
+    return answer(body, 201, headers | _location(game))
+
+
+def _both_seated(first: SeatTaken, second: SeatTaken) -> Response:
+    game = second.game
+    seats = tuple(
+        SandboxSeat(one.taken, game.seats[one.taken].name, one.token) for one in (first, second)
+    )
+    body = Sandbox(seats, _view(game, first.taken))
+    return answer(body, 201, _after(second) | _location(game))
+
+
+def _location(game: Game) -> dict[str, str]:
+    return {"Location": f"{request.script_root}/v1/games/{game.id}"}
 
 
 def _entries(outcome: Outcome) -> tuple[LogEntry, ...]:
@@ -816,6 +849,7 @@ def _caching(tag: str, vary: str = "Authorization") -> dict[str, str]:
 
 
 ANSWERS = (
+    Sandbox,
     Seated,
     Changed,
     Checked,
