@@ -25,7 +25,7 @@ _TARGETS = {
     "closeTable": "The host gives the table up, before the start.",
     "discard": "End the turn with a card of the hand.",
     "draw": "Begin the caller's turn.",
-    "getDeal": "Replay that deal, with all hands open.",
+    "getDeal": "Replay a deal that has ended, with all hands open.",
     "getError": "What the first of these codes means.",
     "getEvents": "Read the log on from here; with `wait`, as soon as there is something new.",
     "getGame": "Look at the game; with `wait`, as soon as there is another version of it.",
@@ -83,6 +83,7 @@ _WAYS: tuple[tuple[str, int, dict[str, str], tuple[str, ...]], ...] = (
             "draw",
         ),
     ),
+    ("createSandbox", 201, _MADE, ("getGame", "getGameRules", "getEvents", "listMoves", "draw")),
     ("rematch", 201, _MADE, ("addEntropy", "leaveGame", "getGame", "listMoves", "draw")),
     ("rematch", 201, _SAME, ("rematch",)),
     ("addComputers", 200, _SAME, ("startGame", "removePlayer", "listMoves", "draw")),
@@ -94,6 +95,7 @@ _WAYS: tuple[tuple[str, int, dict[str, str], tuple[str, ...]], ...] = (
     ("getGame", 200, _SAME, ("joinGame", "listMoves", "getEvents", "getScore", "getGameRules")),
     ("getGame", 200, _SEEN, ("draw", "callRummy")),
     ("getGame", 200, _NEWER, ("getGame",)),
+    ("getGame", 200, {**_SAME, "number": "$response.body#/last_deal/number"}, ("getDeal",)),
     ("listMoves", 200, _SEEN, ("draw", *_PLAYS, "callRummy")),
     ("draw", 200, _SAME, ("listMoves",)),
     ("draw", 200, _SEEN, _PLAYS),
@@ -107,6 +109,7 @@ _WAYS: tuple[tuple[str, int, dict[str, str], tuple[str, ...]], ...] = (
         for parameters, targets in (
             (_SAME, ("draw", "callRummy", "getEvents", "getScore", "getReplay", "rematch")),
             (_NEWER, ("getGame",)),
+            ({**_SAME, "number": "$response.body#/game/last_deal/number"}, ("getDeal",)),
         )
     ),
     ("getEvents", 200, {**_SAME, "after": "$response.body#/last"}, ("getEvents",)),
