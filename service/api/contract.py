@@ -20,6 +20,7 @@ from service.api import (
     games,
     http,
     language,
+    links,
     naming,
     operations,
     pages,
@@ -169,6 +170,8 @@ def contract(app: Flask) -> dict[str, Any]:
     for path in document["paths"].values():
         for method, operation in path.items():
             operation["responses"] = dict(sorted(operation["responses"].items()))
+            for status, found in links.links_from(operation["operationId"]).items():
+                operation["responses"][status]["links"] = found
             path[method] = _in_order(operation, _OPERATION_ORDER)
     recorded.put_into(document)
     return _in_order(document, _DOCUMENT_ORDER)
