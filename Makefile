@@ -4,6 +4,9 @@
 PORT    ?= 8000
 WORKERS ?= 2
 DATA    ?= .data
+# Of make fuzz: how many requests, and the seed of a run that is to be repeated.
+CASES   ?= 20000
+SEED    ?=
 # The first of these that works and is new enough makes .venv.
 PYTHONS ?= python3.13 python3.12 python3.11 python3
 
@@ -30,11 +33,15 @@ TOOLS   := openapi/node_modules/.installed
 SPECTRAL := $(NODE) openapi/node_modules/.bin/spectral
 REDOCLY  := REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(NODE) openapi/node_modules/.bin/redocly
 
+# The contract of the last release, which each later one is held against.
+RELEASED := openapi/released
+
 .DEFAULT_GOAL := help
-.PHONY: help run demo test lint format openapi playthroughs translations lock clean
+.PHONY: help run demo test fuzz lint format openapi release-contract playthroughs translations lock \
+        clean
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo
 	@echo "  PORT=$(PORT) WORKERS=$(WORKERS) DATA=$(DATA) can be set for make run."
 
@@ -46,6 +53,9 @@ demo: $(PROJECT)  ## watch bots play a match over the API
 
 test: $(DEV) $(PROJECT) $(TOOLS)  ## run all tests
 	$(BIN)/pytest -n auto
+
+fuzz: $(DEV) $(PROJECT)  ## attack the service with CASES requests made from the contract
+	RUMMY_FUZZ_CASES=$(CASES) RUMMY_FUZZ_SEED=$(SEED) $(BIN)/pytest -q -s tests/test_schemathesis.py
 
 lint: $(DEV) $(PROJECT) $(TOOLS)  ## check style, types, layers and the contract
 	$(BIN)/ruff check .
@@ -66,6 +76,14 @@ format: $(DEV)  ## lay out the code and sort its imports
 openapi: $(DEV) $(PROJECT)  ## record the examples of the contract again and write it into openapi/
 	RUMMY_REWRITE=1 $(BIN)/pytest --quiet tests/test_recording.py -k what_the_service_answers
 	$(BIN)/rummy openapi
+
+release-contract: $(DEV) openapi  ## keep the contract as that of a release
+	@version=$$($(BIN)/python -c 'import service; print(service.__version__)'); \
+	if grep -qs "\"version\": \"$$version\"" $(RELEASED)/openapi.json; then \
+	    echo "$$version is released already: raise __version__ in service/__init__.py." >&2; exit 1; fi
+	@[ ! -d $(RELEASED) ] || $(BIN)/pytest -q tests/test_compatibility.py
+	@mkdir -p $(RELEASED)
+	cp openapi/openapi.json openapi/replay.schema.json $(RELEASED)/
 
 playthroughs: $(DEV) $(PROJECT)  ## record the playthroughs again
 	RUMMY_REWRITE=1 $(BIN)/pytest tests/test_playthroughs.py

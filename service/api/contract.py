@@ -1,5 +1,6 @@
 """The OpenAPI contract, made from the code: routes, request schemas and the answers' structures."""
 
+import json
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from inspect import getdoc
@@ -10,6 +11,7 @@ import flask_smorest
 import msgspec
 from apispec.ext.marshmallow import MarshmallowPlugin
 from flask import Flask
+from msgspec import Struct
 
 import service
 from service.api import (
@@ -18,6 +20,8 @@ from service.api import (
     games,
     http,
     language,
+    links,
+    naming,
     operations,
     pages,
     problems,
@@ -152,20 +156,44 @@ def contract(app: Flask) -> dict[str, Any]:
     components = document["components"]
     for kind in _kinds_of(schemas.RequestSchema):
         if kind.__name__ in components["schemas"]:
-            components["schemas"][kind.__name__] |= {"description": getdoc(kind)}
+            schema = components["schemas"][kind.__name__]
+            schema["description"] = getdoc(kind)
+            _say_defaults_in_words(schema)
     components["schemas"] = _with_names(_opened(_exact(components["schemas"]))) | _NAMED
+    naming.give_names(document)
     for path in document["paths"].values():
         of_path = path.pop("parameters", [])
         for operation in path.values():
             if parameters := of_path + operation.get("parameters", []):
-                operation["parameters"] = parameters
+                operation["parameters"] = [_described(parameter) for parameter in parameters]
     deprecation.document_in(document, app.extensions["deprecated"])
     for path in document["paths"].values():
         for method, operation in path.items():
             operation["responses"] = dict(sorted(operation["responses"].items()))
+            for status, found in links.links_from(operation["operationId"]).items():
+                operation["responses"][status]["links"] = found
             path[method] = _in_order(operation, _OPERATION_ORDER)
     recorded.put_into(document)
     return _in_order(document, _DOCUMENT_ORDER)
+
+
+def _described(parameter: dict[str, Any]) -> dict[str, Any]:
+    """The parameter, described in its schema too, where openapi-python-client looks for it."""
+    schema = parameter["schema"]
+    if "$ref" in schema:
+        return parameter
+    return parameter | {"schema": schema | {"description": parameter["description"]}}
+
+
+def _say_defaults_in_words(schema: Schema) -> None:
+    """Let no field of a body have a `default`, which openapi-typescript takes for a promise.
+
+    It would demand every such field. What null and an empty list mean, the field says itself.
+    """
+    for field in schema.get("properties", {}).values():
+        default = field.pop("default", None)
+        if default not in (None, []):
+            field["description"] += f" Left out: {json.dumps(default)}."
 
 
 def replay_schema() -> Schema:
@@ -204,7 +232,24 @@ def _with_options(components: dict[str, Schema]) -> dict[str, Schema]:
     """The schemas, with what each option may be in that of the rules."""
     rules = components[Rules.__name__]["properties"]
     rules |= {name: schemas.option_schema(option) for name, option in OPTIONS.items()}
-    return components
+    lean = {kind.__name__ for kind in _kinds_of(Struct) if kind.__struct_config__.omit_defaults}
+    for name, schema in components.items():
+        _say_what_is_sent(schema, leaves_out=name in lean)
+    return components | games.UNIONS
+
+
+def _say_what_is_sent(schema: Schema, *, leaves_out: bool) -> None:
+    """Let the schema of an answer speak of writing; as msgspec makes it, it speaks of reading.
+
+    All its fields are there, unless it leaves out those that say nothing: they are never null then.
+    """
+    properties = schema.get("properties", {})
+    if not leaves_out:
+        schema["required"] = list(properties)
+    for name, field in properties.items():
+        if "default" in field and field.pop("default") is None and leaves_out:
+            (only,) = (part for part in field.pop("anyOf") if part != {"type": "null"})
+            properties[name] = {**only, **field}
 
 
 def _text_schema(kind: type[Any]) -> Schema:

@@ -78,7 +78,7 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
             description="Where the code is explained.",
             extra_json_schema={
                 "format": "uri-reference",
-                "pattern": "/errors/[a-z0-9_]+$|^about:blank$",
+                "pattern": "^/(.*/)?errors/[a-z0-9_]+$|^about:blank$",
             },
         ),
     ]
