@@ -33,7 +33,7 @@ ENVIRONMENT = os.environ | {
     "JAVA_OPTS": "-XX:TieredStopAtLevel=1",  # half the time, as it is over so soon
 }
 
-DROPPED = re.compile("unsupported|not supported|skip|could not|not generated|missing|inline", re.I)
+DROPPED = re.compile("unsupported|not supported|skip|could not|not generated|missing|inline", re.IGNORECASE)
 """What a generator says of something that it leaves out, or has to invent a name for."""
 
 HARMLESS = (
@@ -99,7 +99,7 @@ def test_openapi_generator(service: str, tmp_path: Path) -> None:
         "apiTests=false,modelTests=false,apiDocs=false,modelDocs=false",
     )
     lines = [line for line in said.splitlines() if not any(known in line for known in HARMLESS)]
-    complaint = re.compile(f" WARN | ERROR |{DROPPED.pattern}", re.I)
+    complaint = re.compile(f" WARN | ERROR |{DROPPED.pattern}", re.IGNORECASE)
     assert [line for line in lines if complaint.search(line)] == []
     driver = DRIVERS / "with_openapi_generator.py"
     check_told(service, run(sys.executable, driver, service, env={"PYTHONPATH": str(tmp_path)}))

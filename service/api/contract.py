@@ -285,7 +285,7 @@ def _say_what_is_sent(schema: Schema, *, leaves_out: bool) -> None:
     for field in properties.values():
         if "default" in field and field.pop("default") is None and leaves_out:
             (only,) = (part for part in field.pop("anyOf") if part != {"type": "null"})
-            field |= only | field
+            field.update(only | field)
 
 
 def _text_schema(kind: type[Any]) -> Schema:
