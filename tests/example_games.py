@@ -10,42 +10,49 @@ from service.api import examples
 from service.rummy.cards import pack
 
 Step = tuple[str, str, int | None]
-"""An operation by its id, the name of its example if it has a body, and the seat that sends it."""
+"""An operation by its id, the name of its example (of its answer's, if it needs no body), and the
+seat that sends it."""
 
 SCRIPTS: dict[str, tuple[Step, ...]] = {
     "first_game": (
-        ("createGame", "first_game", None),
-        ("joinGame", "first_game", None),
+        ("createSandbox", "first_game", None),
         ("draw", "first_game", 0),
-        ("meld", "first_game", 0),
-        ("layoff", "first_game", 0),
-        ("discard", "first_game", 0),
-        ("draw", "upcard", 1),
-        ("playTurn", "first_game", 1),
-    ),
-    "jokers_and_calls": (
-        ("createGame", "jokers_and_calls", None),
-        ("joinGame", "first_game", None),
-        ("startGame", "", 0),
-        ("draw", "first_game", 0),
-        ("meld", "jokers_and_calls", 0),
-        ("discard", "jokers_and_calls", 0),
+        ("playTurn", "first_game", 0),
         ("draw", "first_game", 1),
-        ("swap", "jokers_and_calls", 1),
-        ("discard", "first_game", 1),
-        ("callRummy", "jokers_and_calls", 0),
+        ("playTurn", "going_out", 1),
+    ),
+    "step_by_step": (
+        ("createSandbox", "first_game", None),
+        ("draw", "first_game", 0),
+        ("meld", "step_by_step", 0),
+        ("layoff", "step_by_step", 0),
+        ("discard", "step_by_step", 0),
+        ("callRummy", "step_by_step", 1),
+        ("draw", "first_game", 1),
+        ("swap", "step_by_step", 1),
+        ("meld", "set", 1),
+    ),
+    "by_seed": (
+        ("createGame", "by_seed", None),
+        ("joinGame", "by_seed", None),
+        ("draw", "first_game", 0),
+        ("meld", "by_seed", 0),
+        ("layoff", "by_seed", 0),
+        ("discard", "by_seed", 0),
+        ("draw", "by_seed", 1),
+        ("playTurn", "by_seed", 1),
     ),
     "people_and_computers": (
         ("createGame", "people_and_computers", None),
-        ("joinGame", "first_game", None),
+        ("joinGame", "by_seed", None),
         ("addEntropy", "people_and_computers", 0),
         ("addComputers", "people_and_computers", 0),
         ("removePlayer", "people_and_computers", 0),
-        ("startGame", "", 0),
-        ("leaveGame", "", 1),
-        ("returnToGame", "", 1),
-        ("leaveGame", "", 1),
-        ("leaveGame", "", 0),
+        ("startGame", "people_and_computers", 0),
+        ("leaveGame", "people_and_computers", 1),
+        ("returnToGame", "people_and_computers", 1),
+        ("leaveGame", "people_and_computers", 1),
+        ("leaveGame", "people_and_computers", 0),
         ("rematch", "people_and_computers", 0),
         ("queryGames", "people_and_computers", None),
     ),
@@ -54,7 +61,7 @@ SCRIPTS: dict[str, tuple[Step, ...]] = {
     "alone": (("createGame", "alone", None),),
     "private": (
         ("createGame", "private", None),
-        ("closeTable", "", 0),
+        ("closeTable", "people_and_computers", 0),
     ),
 }
 
@@ -86,6 +93,11 @@ _PATHS = {
     "callRummy": "rummy",
     "playTurn": "turn",
 }
+_ELSEWHERE = {
+    "createSandbox": "/v1/sandbox",
+    "createGame": "/v1/games",
+    "queryGames": "/v1/games/query",
+}
 
 _SHORT = ("2C", "5H", "3C", "7S", "4C", "9D")
 
@@ -102,11 +114,9 @@ def play(client: Any, steps: tuple[Step, ...]) -> ExampleGame:
     """Send the examples in order; each has to be accepted."""
     game = ExampleGame("", [])
     for operation, example, seat in steps:
-        body = _BODIES[operation][example]["value"] if example else None
-        if operation == "createGame":
-            path = "/v1/games"
-        elif operation == "queryGames":
-            path = "/v1/games/query"
+        body = _BODIES[operation][example]["value"] if operation in _BODIES else None
+        if operation in _ELSEWHERE:
+            path = _ELSEWHERE[operation]
         else:
             path = f"/v1/games/{game.id}/{_PATHS.get(operation, operation)}"
         _send(client, game, path, body, seat)
@@ -135,6 +145,7 @@ def _send(client: Any, game: ExampleGame, path: str, body: Any, seat: int | None
     headers = {} if seat is None else {"Authorization": f"Bearer {game.tokens[seat]}"}
     answer = client.post(path, json=body, headers=headers)
     assert answer.status_code in {200, 201}, (path, body, answer.json)
-    if "token" in answer.json:
+    seats = answer.json.get("seats", [answer.json] if "token" in answer.json else [])
+    if seats:
         game.id = answer.json["game"]["id"]
-        game.tokens.append(answer.json["token"])
+        game.tokens += [seat["token"] for seat in seats]

@@ -33,7 +33,9 @@ ENVIRONMENT = os.environ | {
     "JAVA_OPTS": "-XX:TieredStopAtLevel=1",  # half the time, as it is over so soon
 }
 
-DROPPED = re.compile("unsupported|not supported|skip|could not|not generated|missing|inline", re.IGNORECASE)
+DROPPED = re.compile(
+    "unsupported|not supported|skip|could not|not generated|missing|inline", re.IGNORECASE
+)
 """What a generator says of something that it leaves out, or has to invent a name for."""
 
 HARMLESS = (

@@ -26,19 +26,13 @@ _PLACES: dict[str, tuple[str, str]] = {
         "ComputersRequest.properties.levels.items",
         "How well a computer player plays.",
     ),
-    "AwayReason": ("SeatView.properties.away", "Why a computer plays a person's seat."),
     "DealPhase": ("DealView.properties.phase", "What a turn waits for."),
     "DrawSource": ("DrawRequest.properties.from", "The top of the stock, or the upcard."),
     "MeldKind": ("MeldView.properties.kind", "A set or a run (common.4)."),
-    "DiscardGone": ("DiscardView.properties.gone", "How a card left the discard pile."),
-    "DealEnd": ("DealResult.properties.reason", "How a deal ended."),
-    "WentOutBy": ("DealResult.properties.how", "With what the last card of a hand went."),
-    "BlockedBy": ("DealResult.properties.why", "Why a deal was blocked (common.12)."),
-    "MatchEnd": ("MatchResult.properties.reason", "How a match ended."),
     "OptionKind": ("OptionView.properties.kind", "What kind of values an option has."),
     **{
         f"{option.name.title().replace('_', '')}Option": (
-            f"Rules.properties.{option.name}",
+            f"Options.properties.{option.name}",
             f"{option.summary}",
         )
         for option in OPTIONS.values()
