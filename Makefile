@@ -4,6 +4,9 @@
 PORT    ?= 8000
 WORKERS ?= 2
 DATA    ?= .data
+# Of make fuzz: how many requests, and the seed of a run that is to be repeated.
+CASES   ?= 20000
+SEED    ?=
 # The first of these that works and is new enough makes .venv.
 PYTHONS ?= python3.13 python3.12 python3.11 python3
 
@@ -34,7 +37,8 @@ REDOCLY  := REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(NODE) openapi/node_modules/.bi
 RELEASED := openapi/released
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test lint format openapi release-contract playthroughs translations lock clean
+.PHONY: help run demo test fuzz lint format openapi release-contract playthroughs translations lock \
+        clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +53,9 @@ demo: $(DEV) $(PROJECT)  ## watch bots play a match over the API
 
 test: $(DEV) $(PROJECT) $(TOOLS)  ## run all tests
 	$(BIN)/pytest -n auto
+
+fuzz: $(DEV) $(PROJECT)  ## attack the service with CASES requests made from the contract
+	RUMMY_FUZZ_CASES=$(CASES) RUMMY_FUZZ_SEED=$(SEED) $(BIN)/pytest -q -s tests/test_schemathesis.py
 
 lint: $(DEV) $(PROJECT) $(TOOLS)  ## check style, types, layers and the contract
 	$(BIN)/ruff check .

@@ -145,15 +145,18 @@ LOOKS: dict[str, tuple[Look, ...]] = {
 # fmt: on
 """What is looked at after which game; and after all of them, what has to do with none."""
 
+_BODILESS = {"done": {"value": None}}
+"""What stands for the example of a request that has no body."""
+
 SUMMARIES = {
-    ("createSandbox", "first_game"): "Both seats with their tokens, and the table as Anna sees it",
+    ("createSandbox", "done"): "Both seats with their tokens, and the table as Anna sees it",
     ("addEntropy", "people_and_computers"): "It will be mixed into the first deal",
     ("removePlayer", "people_and_computers"): "The seat is free again",
-    ("startGame", "people_and_computers"): "The cards are dealt",
-    ("leaveGame", "people_and_computers"): "The computer plays Bo's seat",
-    ("returnToGame", "people_and_computers"): "Bo plays again",
+    ("startGame", "done"): "The cards are dealt",
+    ("leaveGame", "done"): "The computer plays Bo's seat",
+    ("returnToGame", "done"): "Bo plays again",
     ("rematch", "people_and_computers"): "Anna's seat in the game that follows",
-    ("closeTable", "people_and_computers"): "Nobody can join any more",
+    ("closeTable", "done"): "Nobody can join any more",
 }
 """Of the answers that the summaries of their requests do not fit."""
 
@@ -193,18 +196,18 @@ class Recording:
         If it is a move it is checked first. Without a body it is an example anyway.
         """
         operation = self.client.contract.operation("POST", path)
+        examples = _BODILESS
         if "requestBody" in operation:
             examples = operation["requestBody"]["content"]["application/json"]["examples"]
-            names = [name for name in examples if examples[name]["value"] == sent["json"]]
-        else:
-            names = [name for used, name in SUMMARIES if used == operation["operationId"]]
+        names = [name for name in examples if examples[name]["value"] == sent["json"]]
         if names and "check" in _parameters(operation):
             checked = self.client.post(f"{path}?check=true", **sent)
             self.note(operation["operationId"], "checked", "Only checked: it is legal", checked)
         answer = self.client.post(path, **sent)
         for name in names:
             key = operation["operationId"], name
-            self.note(*key, SUMMARIES.get(key) or examples[name]["summary"], answer)
+            summary = SUMMARIES.get(key) or examples[name]["summary"]
+            self.note(*key, summary, answer)
         self.clock.forward(_STEP_SECONDS)
         return answer
 

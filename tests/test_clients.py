@@ -42,7 +42,7 @@ HARMLESS = (
     "OpenAPI 3.1 support is still in beta",
     # Of unions whose members are no objects, such as ParamValue: they have no name, nor need one.
     "ModelUtils - Failed to get the schema name: null",
-    "'scheme' not defined in the spec (2.0). Default to [http]",  # the server is ./
+    "'scheme' not defined in the spec (2.0). Default to [http]",  # the server is .
     "options supplied by user",  # no tests and no documents were asked for
     "Skipping generation of Webhooks",  # there are none
 )

@@ -101,6 +101,16 @@ BROKEN: list[Way] = [
         GONE,
     ),
     (
+        "answer-has-examples",
+        f"{GAME}/rules > get > responses > 200 > content > text/markdown > examples",
+        {},
+    ),
+    (
+        "answer-has-examples",
+        f"{GAME}/score > get > responses > 404 > content > application/problem+json > examples",
+        GONE,
+    ),
+    (
         "refusal-is-a-problem",
         f"{GAME}/rummy > post > responses > 409 > content",
         {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}},

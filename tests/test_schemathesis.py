@@ -1,21 +1,31 @@
 """Requests nobody would think of: Schemathesis makes them from the contract, valid and invalid.
 
-`make test` sends a bounded number, the same ones each time. With RUMMY_FUZZ_EXAMPLES=2000 each
-operation gets so many, new ones each time.
+First for each operation by itself, then in whole games that follow the links of the contract.
+`make test` sends a bounded number, the same ones each time; `make fuzz` as many as it is told to,
+new ones each time. Event streams are tested in http/test_streams.py. All checks of Schemathesis are
+on but for the three that `_not_for` names and those that have nothing to look at: no operation
+deletes anything (use_after_free), and there are no users beside the seats of a game
+(object_level_authorization).
 """
 
 import os
 import re
+import secrets
 import zlib
+from collections.abc import Iterator
+from itertools import count
+from random import Random
 from typing import Any
 
+import hypothesis
 import pytest
 import schemathesis
-from flask import Flask
-from flask.testing import FlaskClient
 from hypothesis import HealthCheck, settings
-from schemathesis import Case, CheckContext, GenerationMode, Response
+from redis import Redis
+from schemathesis import Case, CheckContext, Response
 from schemathesis.core import NotSet
+from schemathesis.core.result import Ok
+from schemathesis.generation.stateful.state_machine import StepInput, StepOutput
 from schemathesis.specs.openapi.checks import (
     allow_header_conformance,
     negative_data_rejection,
@@ -24,13 +34,23 @@ from schemathesis.specs.openapi.checks import (
 
 from service.app import create_app
 from service.config import Config
-from tests.example_games import SCRIPTS, ExampleGame, play, play_to_the_end
+from service.embedded import EmbeddedStore
+from tests.fuzzing import Figures, Front, is_positive, operation_id
 
-LONG = os.environ.get("RUMMY_FUZZ_EXAMPLES")
+CASES = int(os.environ.get("RUMMY_FUZZ_CASES", "0"))
+"""How many there are to be in all; 0: few."""
+
+SEED = int(os.environ.get("RUMMY_FUZZ_SEED") or (secrets.randbits(24) if CASES else 1))
+"""The same cases come of the same seed, as long as contract and versions stay the same."""
+
+CHAINS, STEPS = 8, 60
+"""So many chains of so many requests each, at most, are made from one seed."""
 
 SEMANTIC = {
     "bad_cursor",
+    "bad_notation",
     "bad_practice",
+    "bad_replay",
     "bad_table",
     "bad_text",
     "idempotency_key_reused",
@@ -40,31 +60,9 @@ SEMANTIC = {
 that no name may have, cards that are no pack, cursors of another service, options that are each
 possible but not together, more computer players than seats, a key that came before."""
 
-BODILESS = {"startGame", "closeTable", "leaveGame", "returnToGame", "rematch"}
-"""The operations that need no body."""
+_VERSION = re.compile(r'\*|(W/)?"[0-9]{1,15}\+?"')
 
-
-class Front:
-    """What Schemathesis talks to: any well-formed id of a game stands for the `game` set here.
-
-    The cases themselves stay as Schemathesis made them, or it would judge them wrongly. The tests
-    are made when this is imported, and the store is there only when they run: until then the
-    application behind has none.
-    """
-
-    def __init__(self) -> None:
-        self.app = create_app(Config(redis_url="redis://localhost:1"))
-        self.game = ""
-
-    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
-        environ["PATH_INFO"] = _ID.sub(self.game, environ["PATH_INFO"])
-        return self.app(environ, start_response)
-
-
-_ID = re.compile(r"(?<=v1/games/)[a-z2-7]{16}(?=/|$)")
-
-_VERSION = re.compile(r'\*|(W/)?"[0-9]{1,15}"')
-
+alone, chained = Figures(), Figures()
 front = Front()
 schema = schemathesis.openapi.from_wsgi(
     "/openapi.json",
@@ -76,60 +74,164 @@ schema = schemathesis.openapi.from_wsgi(
                 "positive_data_acceptance": {
                     "expected-statuses": ["2xx", "304", "401", "403", "404", "409", "412", "422"]
                 }
-            }
+            },
+            # Only the contract's own links.
+            "phases": {"stateful": {"inference": {"algorithms": []}}},
         }
     ),
 )
+OF_GAMES = "/v1/(games|sandbox)"
+GAMES = schema.include(path_regex=OF_GAMES)
+OPERATIONS = {
+    operation["operationId"]: operation
+    for path in schema.raw_schema["paths"].values()
+    for operation in path.values()
+}
+_SETTINGS = settings(database=None, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(scope="module")
-def app(redis_url: str) -> Flask:
-    front.app = create_app(Config(redis_url=redis_url))
-    return front.app
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Redis]:
+    """A store to be emptied now and then; the service on it chooses the same each time."""
+    with (
+        EmbeddedStore(tmp_path_factory.mktemp("fuzzing")) as embedded,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        print(f"\nRUMMY_FUZZ_SEED={SEED}")
+        front.app = create_app(Config(redis_url=embedded.url))
+        patch.setattr(secrets, "token_bytes", lambda length=32: chance.randbytes(length))
+        yield Redis.from_url(embedded.url)
+
+
+chance = Random(SEED)
+"""Where ids, tokens and cards come from."""
+
+
+def begin(store: Redis) -> None:
+    """No games, and the same chance as ever."""
+    store.flushdb()
+    chance.seed(SEED)
+    front.begin()
+
+
+# --------------------------------------------------------------------- each operation by itself
+
+
+@pytest.fixture
+def seen(store: Redis) -> Iterator[Figures]:
+    """The figures of one operation, which has to accept a request at least once."""
+    begin(store)
+    figures = Figures()
+    yield figures
+    alone.add(figures)
+    assert figures.accepted, str(figures)
 
 
 @schema.parametrize()
-@settings(
-    max_examples=int(LONG or 15),
-    derandomize=LONG is None,
-    database=None,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-)
-def test_every_answer_is_a_documented_one(case: Case, app: Flask) -> None:
-    operation = case.operation.definition.raw["operationId"]
-    headers = {}
-    if _is_positive(case) and case.query and "wait" in case.query:
-        case.query["wait"] = 0  # nothing would happen meanwhile
-    if _is_positive(case) and case.query and case.query.get("mine"):
-        for other in ("cursor", "variant"):  # are for the list, which no schema can say
-            case.query.pop(other, None)
-    if "game_id" in case.path_parameters:
-        chance = zlib.crc32(repr((case.path_parameters, case.body, case.query)).encode())
-        client = app.test_client()
-        game, token = _game(client, chance, operation)
-        front.game = game.id
-        if chance & 192 and _is_positive(case):
-            case.body = _legal_body(client, game, token, case, chance)
-        if chance & 7:
-            headers["Authorization"] = f"Bearer {token}"
-    # Schemathesis 4.32 takes it for wrong to leave out a body that is not needed.
-    excluded = []
-    if operation in BODILESS and isinstance(case.body, NotSet):
-        excluded.append(negative_data_rejection)
-    if operation == "queryGames":  # to GET that address is to ask for a game of that name
-        excluded += [allow_header_conformance, unsupported_method]
-    case.call_and_validate(
+@hypothesis.seed(SEED)
+@settings(_SETTINGS, max_examples=max(10, CASES // 2 // len(OPERATIONS)))
+def test_every_answer_is_a_documented_one(case: Case, seen: Figures) -> None:
+    headers = front.prepare(case, Random(zlib.crc32(repr(case).encode())))
+    response = case.call_and_validate(
         headers=headers,
-        additional_checks=[valid_requests_are_understood],
-        excluded_checks=excluded,
+        additional_checks=ADDITIONAL,
+        excluded_checks=_not_for(case),
     )
+    seen.count(case, response)
+    if response.status_code < 300:
+        front.players.hear(_body(response))
+
+
+# ----------------------------------------------------------------------- whole games, by links
+
+
+def test_games_are_played_by_following_the_links(store: Redis) -> None:
+    try:
+        for number in count(SEED):
+            print(f"\nChains of seed {number}", flush=True)
+            _run(store, number)
+            if alone.cases + chained.cases >= CASES:
+                break
+    finally:
+        print(f"\nEach operation by itself: {alone}\n\nIn chains: {chained}")
+    assert chained.share_of_moves > 0.4
+    assert chained.matches >= 10
+    if CASES:
+        assert alone.accepted == OPERATIONS.keys()
+        assert chained.accepted == {
+            operation["operationId"]
+            for path, operations in schema.raw_schema["paths"].items()
+            for operation in operations.values()
+            if re.match(OF_GAMES, path)
+        }
+
+
+def _run(store: Redis, seed: int) -> None:
+    """Send chains of requests, each by a link from an answer before it."""
+
+    @hypothesis.seed(seed)
+    class Chains(GAMES.as_state_machine()):  # type: ignore[misc]
+        def setup(self) -> None:
+            begin(store)
+            self.number = 0
+            # Left alone, it would follow each link twice, which is less than a few turns.
+            self.control.max_operations_per_source = STEPS
+            chained.chains += 1
+
+        def step(self, step: StepInput) -> StepOutput:
+            link = step.transition
+            if link and all(
+                isinstance(found.value, Ok) and found.value.ok() is not None
+                for parameters in link.parameters.values()
+                for found in parameters.values()
+            ):
+                chained.links.add(link.id)
+            return super().step(step)
+
+        def get_call_kwargs(self, case: Case) -> dict[str, Any]:
+            self.number += 1
+            chance = Random(zlib.crc32(f"{self.number} {case!r}".encode()))
+            return {"headers": front.prepare(case, chance)}
+
+        def after_call(self, response: Response, case: Case) -> None:
+            super().after_call(response, case)
+            chained.count(case, response)
+            if response.status_code < 300:
+                front.players.hear(_body(response))
+
+        def validate_response(self, response: Response, case: Case, **kwargs: Any) -> None:
+            case.validate_response(
+                response,
+                headers=kwargs["headers"],
+                additional_checks=ADDITIONAL,
+                excluded_checks=_not_for(case),
+                transport_kwargs=kwargs,
+                recorder=self.recorder,
+            )
+
+        def teardown(self) -> None:
+            matches, deals = front.players.finished()
+            chained.matches += matches
+            chained.deals += deals
+            chained.moves_between += front.players.moves
+
+    Chains.run(
+        settings=settings(
+            _SETTINGS,
+            max_examples=CHAINS,
+            stateful_step_count=STEPS,
+            phases=[hypothesis.Phase.generate],
+        )
+    )
+
+
+# ---------------------------------------------------------------------------------- the checks
 
 
 @schemathesis.check
 def valid_requests_are_understood(ctx: CheckContext, response: Response, case: Case) -> None:
     """A request of the documented form is refused for what it asks for, never for its form."""
-    if _is_positive(case) and response.status_code == 422:
+    if is_positive(case) and response.status_code == 422:
         code = response.json()["code"]
         # Schemathesis 4.32 puts a wrong If-Match into valid requests when it tries wrong ones too.
         if code == "bad_version" and not _VERSION.fullmatch(case.headers["If-Match"]):
@@ -137,33 +239,31 @@ def valid_requests_are_understood(ctx: CheckContext, response: Response, case: C
         assert code in SEMANTIC, response.text
 
 
-def _game(client: FlaskClient, chance: int, operation: str) -> tuple[ExampleGame, str]:
-    """A game and a token: mostly where the examples use the operation, else anywhere, or over."""
-    steps = [
-        (script[:before], seat or 0)
-        for script in SCRIPTS.values()
-        for before, (used, _, seat) in enumerate(script)
-        if before and (used == operation or not chance & 24)
-    ]
-    if steps:
-        played, seat = steps[chance % len(steps)]
-        game = play(client, played)
-    else:
-        seat = 0
-        game = play_to_the_end(client)
-    return game, game.tokens[seat]
+@schemathesis.check
+def codes_are_documented(ctx: CheckContext, response: Response, case: Case) -> None:
+    """A refusal has one of the codes that the operation lists for its status."""
+    documented = OPERATIONS[operation_id(case)]["responses"].get(str(response.status_code))
+    if documented is None or response.status_code < 400:
+        return
+    if not is_positive(case) and response.json()["code"] == "no_such_route":
+        return  # what is no number, say, makes another address of it
+    assert response.json()["code"] in documented["x-codes"], response.text
 
 
-def _legal_body(client: FlaskClient, game: ExampleGame, token: str, case: Case, chance: int) -> Any:
-    """A body that the rules allow now, if there is one for that operation."""
-    found = client.get(f"/v1/games/{game.id}/moves", headers={"Authorization": f"Bearer {token}"})
-    kind = case.operation.path.rpartition("/")[2]
-    moves = found.json.get("moves", ())  # the seat of an example may have been left
-    bodies = [move for move in moves if move["move"] == kind]
-    if kind == "turn":
-        bodies = [{"discard": move["card"]} for move in moves if move["move"] == "discard"]
-    return bodies[chance % len(bodies)] if bodies else case.body
+ADDITIONAL = [valid_requests_are_understood, codes_are_documented]
 
 
-def _is_positive(case: Case) -> bool:
-    return case.meta is not None and case.meta.generation.mode is GenerationMode.POSITIVE
+def _not_for(case: Case) -> list[Any]:
+    """The checks of Schemathesis 4.32 that judge such a case wrongly."""
+    operation = operation_id(case)
+    excluded: list[Any] = []
+    body = OPERATIONS[operation].get("requestBody", {"required": True})
+    if not body.get("required") and isinstance(case.body, NotSet):
+        excluded.append(negative_data_rejection)  # takes it for wrong to leave out what is optional
+    if operation == "queryGames":  # to GET that address is to ask for a game of that name
+        excluded += [allow_header_conformance, unsupported_method]
+    return excluded
+
+
+def _body(response: Response) -> Any:
+    return response.json() if response.headers["content-type"][0].endswith("json") else None

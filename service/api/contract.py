@@ -20,6 +20,7 @@ from service.api import (
     games,
     http,
     language,
+    links,
     naming,
     operations,
     pages,
@@ -169,6 +170,8 @@ def contract(app: Flask) -> dict[str, Any]:
     for path in document["paths"].values():
         for method, operation in path.items():
             operation["responses"] = dict(sorted(operation["responses"].items()))
+            for status, found in links.links_from(operation["operationId"]).items():
+                operation["responses"][status]["links"] = found
             path[method] = _in_order(operation, _OPERATION_ORDER)
     recorded.put_into(document)
     return _in_order(document, _DOCUMENT_ORDER)
@@ -244,10 +247,10 @@ def _say_what_is_sent(schema: Schema, *, leaves_out: bool) -> None:
     properties = schema.get("properties", {})
     if not leaves_out:
         schema["required"] = list(properties)
-    for field in properties.values():
+    for name, field in properties.items():
         if "default" in field and field.pop("default") is None and leaves_out:
             (only,) = (part for part in field.pop("anyOf") if part != {"type": "null"})
-            field.update(only | field)
+            properties[name] = {**only, **field}
 
 
 def _text_schema(kind: type[Any]) -> Schema:

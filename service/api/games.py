@@ -888,7 +888,13 @@ ANSWERS = (
 """The structures that these endpoints answer with, for the contract."""
 
 UNIONS = {
-    "MoveAnswer": told_apart("type", {"changed": "Changed", "checked": "Checked"}),
-    "TablesOrGames": told_apart("type", {"tables": "TableList", "games": "GameList"}),
+    "MoveAnswer": {
+        "description": "The answer to a move: what it did, or with `check` that it is legal.",
+        **told_apart("type", {"changed": "Changed", "checked": "Checked"}),
+    },
+    "TablesOrGames": {
+        "description": "Open tables, or with `mine` the caller's own game.",
+        **told_apart("type", {"tables": "TableList", "games": "GameList"}),
+    },
 }
 """What is answered with one structure or another, by the name in the contract."""
