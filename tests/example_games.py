@@ -10,8 +10,7 @@ from service.api import examples
 from service.rummy.cards import pack
 
 Step = tuple[str, str, int | None]
-"""An operation by its id, the name of its example (of its answer's, if it needs no body), and the
-seat that sends it."""
+"""An operation by its id, the name of its example if it has a body, and the seat that sends it."""
 
 SCRIPTS: dict[str, tuple[Step, ...]] = {
     "first_game": (
@@ -61,7 +60,7 @@ SCRIPTS: dict[str, tuple[Step, ...]] = {
     "alone": (("createGame", "alone", None),),
     "private": (
         ("createGame", "private", None),
-        ("closeTable", "people_and_computers", 0),
+        ("closeTable", "", 0),
     ),
 }
 

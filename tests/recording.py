@@ -193,7 +193,7 @@ class Recording:
     def post(self, path: str, **sent: Any) -> TestResponse:
         """Send it; if it is an example of a request, note the answer under its name.
 
-        If it is a move it is checked first. Without a body it is an example anyway.
+        If it is a move it is checked first.
         """
         operation = self.client.contract.operation("POST", path)
         examples = _BODILESS
