@@ -48,7 +48,7 @@ help:  ## show this list
 run: $(PROJECT)  ## serve the API, games kept in DATA
 	@exec $(BIN)/rummy serve --port $(PORT) --workers $(WORKERS) --data-dir "$(DATA)"
 
-demo: $(DEV) $(PROJECT)  ## watch bots play a match over the API
+demo: $(PROJECT)  ## watch bots play a match over the API
 	@$(BIN)/python examples/match.py
 
 test: $(DEV) $(PROJECT) $(TOOLS)  ## run all tests

@@ -1,138 +1,100 @@
-"""A bot that plays any variant of rummy over the API; to make your own, replace `choose`."""
+"""Plays rummy over the API, at many tables at once; README.md beside it tells how it works."""
 
-import argparse
+import json
+import os
+import signal
 import sys
 import time
-from collections import Counter
+from argparse import ArgumentParser
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from urllib.parse import urlsplit
 from uuid import uuid4
 
-import requests
-
+# ------------------------------------------------- CHOOSE A MOVE: replace this by your own ideas
 RANKS = "A23456789TJQK"
 
 
-# ---------------------------------------------------------------- replace this with your own ideas
 def choose(game):
-    """What to send next: the end of its address and its body; or None to wait.
-
-    `game` is the game as this seat may see it, with its hand. Each of game["moves"] is a body for
-    the address that its "move" names; all that comes after the draw can go into one "turn".
-    """
-    kinds = {move["move"]: move for move in game["moves"]}
-    if "rummy" in kinds:
-        return "rummy", kinds["rummy"]
-    if "draw" in kinds:
-        draws = {move["from"]: move for move in game["moves"]}
-        wanted = "discard" in draws and friends(draws["discard"]["card"], game["hand"]) > 1
-        return "draw", draws["discard" if wanted or "stock" not in draws else "stock"]
-    if "discard" in kinds:
-        return "turn", rest_of_turn(game)
-    return next(iter(kinds.items()))
+    """One of game["moves"], which are all that this seat may do now: the one of the most value."""
+    return max(game["moves"], key=lambda move: value(move, game["hand"]))
 
 
-def rest_of_turn(game):
-    """Melds and layoffs, the largest first, and to discard what is good for least."""
-    hand, plays, grown, melds_left = Counter(game["hand"]), [], set(), game["deal"]["melds_left"]
-    moves = [move for move in game["moves"] if move["move"] in ("meld", "layoff")]
-    for move in sorted(moves, key=lambda move: (move["move"] == "layoff", -len(move["cards"]))):
-        rest = hand - Counter(move["cards"])
-        may_end = set(rest) - {game["may_not_discard"]} or (
-            not rest and not game["options"]["final_discard"]
-        )
-        is_there = rest.total() == hand.total() - len(move["cards"])
-        is_allowed = melds_left != 0 if move["move"] == "meld" else move["meld"] not in grown
-        if is_there and is_allowed and may_end:
-            hand = rest
-            plays.append(move)
-            grown.add(move.get("meld"))
-            melds_left = melds_left and melds_left - (move["move"] == "meld")
-    hand -= Counter([game["may_not_discard"]])
-    held = list(hand.elements())
-    worth = {card: (friends(card, held), -RANKS.find(card[0])) for card in held}
-    return {"plays": plays, "discard": min(held, key=worth.get, default=None)}
+def value(move, hand):
+    if move["move"] == "discard":  # what has the fewest friends, and of such cards the highest
+        return RANKS.index(move["card"][0]) / 20 - friends(move["card"], hand)
+    if move["move"] == "draw":  # the upcard if it has two friends, else from the stock
+        return friends(move["card"], hand) - 1.5 if move["from"] == "discard" else 0
+    return 100 + ["swap", "layoff", "meld", "rummy"].index(move["move"])  # whatever can be laid
 
 
-def friends(card, hand):
-    """How many other cards in the hand could be in a meld with this one."""
-    if card == "JK":
-        return len(hand)
-    place = RANKS.index(card[0])
-    near = {card[0] + suit for suit in "CDHS"}
-    near |= {rank + card[1] for rank in RANKS[max(place - 2, 0) : place + 3]} - {card}
-    return sum(other in near for other in hand)
+def friends(card, hand):  # how many cards of the hand could be in a meld with this one
+    place, suit = RANKS.index(card[0]), card[1]
+    near = {rank + suit for rank in RANKS[max(place - 2, 0) : place + 3]} | {"JK"}
+    return sum(card == "JK" or other in near or other[0] == card[0] for other in hand)
 
 
-# ---------------------------------------------------------------------- the rest need not change
-def play(url, game_id, token, choose=choose):
-    """Play a seat until the match is over; the game as it is then. Two requests are a turn."""
-    session = requests.Session()
-    session.headers["Authorization"] = f"Bearer {token}"
-    address, version, game = f"{url}/v1/games/{game_id}", "", None
+# ------------------------------------------------------------------- the rest can stay as it is
+def play(service, token):
+    """Play a seat until its match is over; the game as it is then."""
+    line, path = connect(f"{service}/v1/games/{token.split('.')[0]}")
+    seat, game, tag, refused = {"Authorization": f"Bearer {token}"}, None, "", None
     while game is None or game["status"] in ("waiting", "playing"):
-        # Answered when there is something new, after half a minute at the latest.
-        answer = send(session, "GET", f"{address}?wait=30", {"If-None-Match": version})
-        while answer.status_code == 200:
-            game, version = answer.json(), answer.headers["ETag"]
-            game = game.get("game", game)  # a move is answered with the game and its events
-            move = choose(game) if game["moves"] else None
-            if game["status"] == "playing" and game["seats"][game["you"]]["away"]:
-                move = "return", {}  # the computer has played meanwhile
-            if move is None:
-                break
-            path = f"{address}/{move[0]}" + "?wait=30" * (move[0] == "turn")
-            # Pinned to what was looked at; with a key of its own it can be sent again unharmed.
-            headers = {"If-Match": version, "Idempotency-Key": str(uuid4())}
-            answer = send(session, "POST", path, headers, json=move[1])
-        if answer.status_code in (409, 412):  # refused, or not possible any more: look again
-            print(answer.json()["detail"], file=sys.stderr)
-            version = ""
-            time.sleep(0.5)
-        elif answer.status_code != 304:
-            answer.raise_for_status()
+        away = game and game["seats"][game["you"]]["away"]  # and the computer plays meanwhile
+        move = {"move": "return"} if away else game and game["moves"] and choose(game)
+        if move:  # it counts only if nothing has changed since that version of the game
+            end = move["move"] + "?wait=30" * (move["move"] in ("discard", "turn"))
+            status, body, new = send(line, "POST", f"{path}/{end}", seat | {"If-Match": tag}, move)
+        else:  # answered when there is something new, or after half a minute
+            status, body, new = send(line, "GET", f"{path}?wait=30", seat | {"If-None-Match": tag})
+        if status == 200:  # after a move it is the game and what happened
+            game, tag = body.get("game", body), new
+        elif status == 412 or (status == 409 and tag != refused):  # look again and choose anew
+            print(f"{path}: {body['detail']}", *body.get("try", ()), file=sys.stderr)
+            game, tag, refused = None, "", tag
+        elif status != 304:
+            sys.exit(f"{path}: {body['detail']}")
     return game
 
 
-def send(session, method, address, headers, **body):
-    """The answer, asked for again for a while if the line or the service was lost."""
-    pause = 1
-    while True:
+def connect(address):
+    place = urlsplit(address)
+    kind = HTTPSConnection if place.scheme == "https" else HTTPConnection
+    return kind(place.netloc, timeout=60), place.path
+
+
+def send(line, method, path, headers, body=None):
+    """Status, body and ETag of the answer. Without one the same is sent again: it counts once."""
+    headers |= {"Content-Type": "application/json", "Idempotency-Key": str(uuid4())}
+    content = body and json.dumps({name: body[name] for name in body if name != "move"})
+    for pause in (0, 1, 2, 4, 8, 15, 30, 30, 30):
         try:
-            answer = session.request(method, address, headers=headers, timeout=60, **body)
-            if answer.status_code != 503 or pause > 10:
-                return answer
-            print(answer.json()["detail"], file=sys.stderr)
-        except requests.RequestException:
-            if pause > 10:
-                raise
-        time.sleep(pause)
-        pause *= 2
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--url", default="http://127.0.0.1:8000", help="where the service is")
-    parser.add_argument("--game", required=True, metavar="ID", help="which table")
-    parser.add_argument("--name", default="Bot", help="the name to take a seat under")
-    parser.add_argument("--invitation", metavar="CODE", help="the code of a private table")
-    parser.add_argument("--token", help="go on with a seat taken before")
-    given = parser.parse_args()
-    token = given.token
-    if token is None:
-        path = f"{given.url}/v1/games/{given.game}/join"
-        wanted = {"name": given.name, "invitation": given.invitation}
-        key = {"Idempotency-Key": str(uuid4())}
-        answer = send(requests.Session(), "POST", path, key, json=wanted)
-        token = answer.json().get("token") or sys.exit(answer.json()["detail"])
-        print(f"Seat {answer.json()['seat']}. To go on with it later: --token {token}", flush=True)
-    try:
-        game = play(given.url, given.game, token)
-    except requests.HTTPError as error:  # such as a seat that the host has freed
-        sys.exit(error.response.json()["detail"])
-    winners = game["result"]["winners"] if game["result"] else ()  # a table may have been closed
-    for seat in game["seats"]:
-        won = " (won)" * (seat["seat"] in winners)
-        print(f"{seat['name']}: {game['totals'][seat['seat']]}{won}")
+            line.request(method, path, content, headers)
+            answer = line.getresponse()
+            if answer.status != 429 and answer.status < 500:
+                return answer.status, json.loads(answer.read() or "{}"), answer.headers["ETag"]
+            why, wait = f"put off with {answer.status}", int(answer.headers.get("Retry-After", 1))
+        except (OSError, HTTPException, ValueError) as error:
+            why, wait = f"no answer ({error})", 0
+        print(f"{path}: {why}", file=sys.stderr)
+        line.close()  # the next request opens it again
+        time.sleep(wait + pause)
+    sys.exit(f"{path}: gave up after two minutes")
 
 
 if __name__ == "__main__":
-    main()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it at once
+    tokens = os.environ.get("SEAT_TOKENS", "").split()
+    parser = ArgumentParser(description=__doc__)
+    parser.add_argument("--url", default=os.environ.get("SERVICE", "http://127.0.0.1:8000"))
+    parser.add_argument("--game", required=not tokens, help="the table to take a seat at")
+    parser.add_argument("--name", default="Bot", help="the name to take it under")
+    given = parser.parse_args()
+    if not tokens:
+        line, path = connect(f"{given.url}/v1/games/{given.game}/join")
+        _, body, _ = send(line, "POST", path, {}, {"name": given.name})
+        tokens = [body.get("token") or sys.exit(body["detail"])]
+        print(f"To go on with this seat later: SEAT_TOKENS={tokens[0]}", flush=True)
+    for game in ThreadPoolExecutor(len(tokens)).map(lambda token: play(given.url, token), tokens):
+        won = game["result"] and game["you"] in game["result"]["winners"]
+        print(game["id"], game["status"], "won" if won else "not won", game["totals"], flush=True)

@@ -12,10 +12,8 @@ import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
-from uuid import uuid4
 
 import bot
-import requests
 
 NAMES = ("Ada", "Bo", "Cleo", "Dan", "Eva", "Finn", "Greta", "Hugo")
 SERVE = "from service.cli import main; main(prog_name='rummy')"
@@ -26,12 +24,12 @@ def main():
     with serving(given.url) as url:
         seats = make_table(url, given)
         game_id = seats[0]["game"]["id"]
-        failures = start_bots(url, game_id, [seat["token"] for seat in seats])
-        game = get(f"{url}/v1/games/{game_id}")
+        failures = start_bots(url, [seat["token"] for seat in seats])
+        game = asked(url, "GET", f"/v1/games/{game_id}")
         tell = Story(game, quiet=given.quiet)
         for entry in events(url, game_id, failures):
             tell.about(entry["event"])
-        print(outcome(get(f"{url}/v1/games/{game_id}")))
+        print(outcome(asked(url, "GET", f"/v1/games/{game_id}")))
 
 
 def arguments():
@@ -91,7 +89,7 @@ def serving(url):
 def make_table(url, given):
     """What each bot was answered when it took its seat."""
     options = dict(given.option)
-    must_choose = get(f"{url}/v1/variants/{given.variant}")["must_choose"]
+    must_choose = asked(url, "GET", f"/v1/variants/{given.variant}")["must_choose"]
     if must_choose and not set(must_choose) & set(options):
         options["deals"] = 1
     wanted = {
@@ -101,19 +99,19 @@ def make_table(url, given):
         "options": options,
         "practice": {"seed": given.seed} if given.seed else None,
     }
-    first = post(f"{url}/v1/games", wanted)
-    join = f"{url}/v1/games/{first['game']['id']}/join"
-    return [first, *(post(join, {"name": name}) for name in NAMES[1 : given.players])]
+    first = asked(url, "POST", "/v1/games", wanted)
+    join = f"/v1/games/{first['game']['id']}/join"
+    return [first, *(asked(url, "POST", join, {"name": name}) for name in NAMES[1 : given.players])]
 
 
-def start_bots(url, game_id, tokens):
+def start_bots(url, tokens):
     """Let each bot play in a thread of its own; the list fills with what goes wrong there."""
     failures = []
 
     def play(token):
         try:
-            bot.play(url, game_id, token)
-        except Exception as error:  # noqa: BLE001 (whatever it is, the main thread tells it)
+            bot.play(url, token)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever it is, it is told)
             failures.append(error)
 
     for token in tokens:
@@ -127,7 +125,8 @@ def events(url, game_id, failures):
     while more or status != "finished":
         if failures:
             sys.exit(f"A bot failed: {failures[0]}")
-        page = get(f"{url}/v1/games/{game_id}/events?after={last}&limit=500&wait=2")
+        path = f"/v1/games/{game_id}/events?after={last}&limit=500&wait=2"
+        page = asked(url, "GET", path)
         yield from page["events"]
         last, status, more = page["last"], page["status"], page["more"]
 
@@ -219,19 +218,12 @@ def outcome(game):
     return f"{' and '.join(winners)} {verb}: {totals}"
 
 
-def get(address):
-    return answered(bot.send(requests, "GET", address, {}))
-
-
-def post(address, body):
-    key = {"Idempotency-Key": str(uuid4())}
-    return answered(bot.send(requests, "POST", address, key, json=body))
-
-
-def answered(answer):
-    """The answer's body; a refusal ends the program with its reason."""
-    body = answer.json()
-    return body if answer.ok else sys.exit(f"{body['title']}: {body['detail']}")
+def asked(url, method, path, body=None):
+    """What the service answers; a refusal ends the program with its reason."""
+    line, prefix = bot.connect(url)
+    status, answer, _ = bot.send(line, method, prefix + path, {}, body)
+    line.close()
+    return answer if status < 400 else sys.exit(f"{answer['title']}: {answer['detail']}")
 
 
 if __name__ == "__main__":
