@@ -47,11 +47,12 @@ class ServiceError(Exception):
 class Client:
     """Asks the service at an address, again for half a minute if the line or the service is lost.
 
-    Whatever it sends can be sent again unharmed. Raises ServiceError.
+    Not if it was never there. Whatever is sent can be sent again unharmed. Raises ServiceError.
     """
 
     def __init__(self, address: str) -> None:
         self.address = address.rstrip("/")
+        self._was_there = False
 
     def post(self, path: str, body: object, kind: type[_Kind], token: str = "") -> _Kind:
         """What the service answers to that body, as it is needed here."""
@@ -78,7 +79,9 @@ class Client:
         while True:
             try:
                 with urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310 (as above)
-                    return cast(bytes, answer.read(_MOST_BYTES))
+                    content = cast(bytes, answer.read(_MOST_BYTES))
+                self._was_there = True
+                return content
             except HTTPError as error:
                 pause = next(pauses, None) if error.code in _LATER else None
                 if pause is None:
@@ -86,7 +89,7 @@ class Client:
                     raise ServiceError(f"{request.full_url}: {said[:_MOST_SAID]}") from error
                 pause = max(pause, _retry_after(error))
             except (OSError, HTTPException) as error:
-                pause = next(pauses, None)
+                pause = next(pauses, None) if self._was_there else None
                 if pause is None:
                     raise ServiceError(
                         f"{request.full_url} cannot be reached: {str(error)[:_MOST_SAID]}"
