@@ -7,18 +7,27 @@ from msgspec.structs import replace
 
 from service.errors import BadPractice, BadTable, BadText
 from service.game import Event, Game, Practice
-from service.rummy.cards import Card
+from service.rummy.cards import Card, pack
 from service.rummy.computer import Level
 from service.rummy.engine import new_match
 from service.rummy.notation import written
 from service.rummy.record import DealRecord
 from service.rummy.rules import Choices, agree
+from service.rummy.shuffle import shuffled
 from service.seating import first_commitment, seated
 from service.text import Text
 from service.what_if import choices_for, deal_until, guard_options, guard_seats
 
 MOST_NAME_CHARACTERS = 40
 MOST_SEED_CHARACTERS = 200
+
+# fmt: off
+_FIRST_CARDS = (
+    "5H", "6H", "JK", "3C", "7H", "3D", "8H", "3S", "9H", "QS", "KD", "QD",  # dealt by turns
+    "TC",  # the upcard
+    "2S", "4C",  # drawn by seat 0 and seat 1
+)
+# fmt: on
 
 _UNPRINTABLE = {"Cc", "Cs", "Cn", "Co", "Zl", "Zp"}
 _BLANK = "\u115f\u1160\u2800\u3164\uffa0"
@@ -56,6 +65,27 @@ class NewTable(Struct, frozen=True, kw_only=True):
     spectators: bool = True
     computers: tuple[Level, ...] = ()
     practice: PracticeWish | None = None
+
+
+def sandbox() -> NewTable:
+    """The table for trying things out: its first turns have a use for every kind of move.
+
+    Seat 0 begins. A run with a joker in it, a layoff, a discard that can be called; then seat 1
+    can swap the joker out and go out.
+    """
+    rest = list(pack(1, 2))
+    for card in _FIRST_CARDS:
+        rest.remove(card)
+    order = (*_FIRST_CARDS, *shuffled(rest, b"", "sandbox"))
+    return NewTable(
+        variant="call-rummy",
+        name="Anna",
+        options={"deals": 1, "hand_size": 6, "jokers": 2},
+        seats=2,
+        public=False,
+        autostart=True,
+        practice=PracticeWish(seed="sandbox", order=order, dealer=1),
+    )
 
 
 def empty_table(wanted: NewTable, game_id: str, now: int, seed: str) -> Game:

@@ -32,7 +32,7 @@ from service.errors import (
     TooBusy,
 )
 from service.game import Event, Game, Logged, Rematch, Remembered, Seat, with_seat
-from service.new_table import NewTable, clean_name, empty_table, rematch_of
+from service.new_table import NewTable, clean_name, empty_table, rematch_of, sandbox
 from service.replay import deals_over
 from service.rummy import model
 from service.rummy.computer import Level
@@ -189,6 +189,11 @@ class Tables:
         if done.repeats and terms.key:
             return self._taken_again(done.game, terms.key, done.repeats)
         return _seat_taken(done.game, claim.token, done.logged)
+
+    def sandbox(self) -> tuple[SeatTaken, SeatTaken]:
+        """Make a practice table to try things out at; both its seats as they were taken."""
+        first = self.create(sandbox())
+        return first, self.join(first.game.id, "Bo")
 
     def rematch(
         self, game_id: str, token: str, terms: Terms = NO_TERMS, entropy: str | None = None

@@ -68,6 +68,14 @@ MOST_MOVES = 2_000
 """So many moves GET /moves lists."""
 
 GameId = Annotated[str, Meta(title="GameId", description="The id of a game.", pattern=GAME_ID)]
+SeatToken = Annotated[
+    str,
+    Meta(
+        title="SeatToken",
+        description="The token of a seat: the id of its game, a dot, and 256 bits of chance.",
+        pattern=r"^[a-z2-7]{16}\.[A-Za-z0-9_-]{43}$",
+    ),
+]
 VariantId = Annotated[
     str, Meta(description="The id of a variant.", extra_json_schema={"examples": ["straight"]})
 ]
@@ -199,7 +207,7 @@ class LogEntry(Struct, frozen=True):
     )
 
 
-class Changed(Struct, frozen=True):
+class Changed(Struct, frozen=True, tag_field="type", tag="changed"):
     """The answer to a change: what it did, and the game as it is now."""
 
     version: Annotated[Version, Meta(description="The version that the change made.")]
@@ -215,11 +223,10 @@ class Seated(Struct, frozen=True):
 
     seat: SeatNumber
     token: Annotated[
-        str,
+        SeatToken,
         Meta(
             description="Send it as `Authorization: Bearer …`. It is shown again only by a repeat "
-            "of this request: with the same Idempotency-Key, or of a rematch.",
-            pattern=r"^[a-z2-7]{16}\.[A-Za-z0-9_-]{43}$",
+            "of this request: with the same Idempotency-Key, or of a rematch."
         ),
     ]
     invitation: Annotated[
@@ -234,10 +241,24 @@ class Seated(Struct, frozen=True):
     events: Annotated[tuple[LogEntry, ...], Meta(description="What the change did, in order.")]
 
 
-class Checked(Struct, frozen=True):
+class SandboxSeat(Struct, frozen=True):
+    """A seat of a sandbox, with the token that is its key."""
+
+    seat: SeatNumber
+    name: str
+    token: SeatToken
+
+
+class Sandbox(Struct, frozen=True):
+    """A practice table with both its seats taken, ready to be played."""
+
+    seats: Annotated[tuple[SandboxSeat, ...], Meta(description="Both, clockwise.")]
+    game: Annotated[GameView, Meta(description="As seat 0 sees it, whose turn it is.")]
+
+
+class Checked(Struct, frozen=True, tag_field="type", tag="checked"):
     """The answer to a move that was only checked: it would be accepted. Nothing has changed."""
 
-    accepted: Literal[True]
     version: Annotated[Version, Meta(description="The game's version, as it was and is.")]
     game: Annotated[
         GameView | None,
@@ -269,14 +290,14 @@ class TableView(Struct, frozen=True, kw_only=True):
     expires_at: Annotated[Instant, Meta(description="When it is deleted if nobody comes.")]
 
 
-class TableList(Struct, frozen=True):
+class TableList(Struct, frozen=True, tag_field="type", tag="tables"):
     """Open public tables, the newest first."""
 
     tables: tuple[TableView, ...]
     next: Annotated[str | None, Meta(description="The `cursor` of the next page, if any.")]
 
 
-class GameList(Struct, frozen=True):
+class GameList(Struct, frozen=True, tag_field="type", tag="games"):
     """The games that the caller's token has a seat in."""
 
     games: tuple[GameView, ...]

@@ -14,34 +14,40 @@ Step = tuple[str, str, int | None]
 
 SCRIPTS: dict[str, tuple[Step, ...]] = {
     "first_game": (
-        ("createGame", "first_game", None),
-        ("joinGame", "first_game", None),
+        ("createSandbox", "first_game", None),
         ("draw", "first_game", 0),
-        ("meld", "first_game", 0),
-        ("layoff", "first_game", 0),
-        ("discard", "first_game", 0),
-        ("draw", "upcard", 1),
-        ("playTurn", "first_game", 1),
-    ),
-    "jokers_and_calls": (
-        ("createGame", "jokers_and_calls", None),
-        ("joinGame", "first_game", None),
-        ("startGame", "jokers_and_calls", 0),
-        ("draw", "first_game", 0),
-        ("meld", "jokers_and_calls", 0),
-        ("discard", "jokers_and_calls", 0),
+        ("playTurn", "first_game", 0),
         ("draw", "first_game", 1),
-        ("swap", "jokers_and_calls", 1),
-        ("discard", "first_game", 1),
-        ("callRummy", "jokers_and_calls", 0),
+        ("playTurn", "going_out", 1),
+    ),
+    "step_by_step": (
+        ("createSandbox", "first_game", None),
+        ("draw", "first_game", 0),
+        ("meld", "step_by_step", 0),
+        ("layoff", "step_by_step", 0),
+        ("discard", "step_by_step", 0),
+        ("callRummy", "step_by_step", 1),
+        ("draw", "first_game", 1),
+        ("swap", "step_by_step", 1),
+        ("meld", "set", 1),
+    ),
+    "by_seed": (
+        ("createGame", "by_seed", None),
+        ("joinGame", "by_seed", None),
+        ("draw", "first_game", 0),
+        ("meld", "by_seed", 0),
+        ("layoff", "by_seed", 0),
+        ("discard", "by_seed", 0),
+        ("draw", "by_seed", 1),
+        ("playTurn", "by_seed", 1),
     ),
     "people_and_computers": (
         ("createGame", "people_and_computers", None),
-        ("joinGame", "first_game", None),
+        ("joinGame", "by_seed", None),
         ("addEntropy", "people_and_computers", 0),
         ("addComputers", "people_and_computers", 0),
         ("removePlayer", "people_and_computers", 0),
-        ("startGame", "jokers_and_calls", 0),
+        ("startGame", "people_and_computers", 0),
         ("leaveGame", "people_and_computers", 1),
         ("returnToGame", "people_and_computers", 1),
         ("leaveGame", "people_and_computers", 1),
@@ -59,6 +65,7 @@ SCRIPTS: dict[str, tuple[Step, ...]] = {
 }
 
 _BODIES = {
+    "createSandbox": examples.SANDBOX,
     "createGame": examples.CREATE,
     "joinGame": examples.JOIN,
     "addComputers": examples.COMPUTERS,
@@ -90,6 +97,11 @@ _PATHS = {
     "callRummy": "rummy",
     "playTurn": "turn",
 }
+_ELSEWHERE = {
+    "createSandbox": "/v1/sandbox",
+    "createGame": "/v1/games",
+    "queryGames": "/v1/games/query",
+}
 
 _SHORT = ("2C", "5H", "3C", "7S", "4C", "9D")
 
@@ -107,10 +119,8 @@ def play(client: Any, steps: tuple[Step, ...]) -> ExampleGame:
     game = ExampleGame("", [])
     for operation, example, seat in steps:
         body = _BODIES[operation][example]["value"]
-        if operation == "createGame":
-            path = "/v1/games"
-        elif operation == "queryGames":
-            path = "/v1/games/query"
+        if operation in _ELSEWHERE:
+            path = _ELSEWHERE[operation]
         else:
             path = f"/v1/games/{game.id}/{_PATHS.get(operation, operation)}"
         _send(client, game, path, body, seat)
@@ -139,6 +149,7 @@ def _send(client: Any, game: ExampleGame, path: str, body: Any, seat: int | None
     headers = {} if seat is None else {"Authorization": f"Bearer {game.tokens[seat]}"}
     answer = client.post(path, json=body, headers=headers)
     assert answer.status_code in {200, 201}, (path, body, answer.json)
-    if "token" in answer.json:
+    seats = answer.json.get("seats", [answer.json] if "token" in answer.json else [])
+    if seats:
         game.id = answer.json["game"]["id"]
-        game.tokens.append(answer.json["token"])
+        game.tokens += [seat["token"] for seat in seats]

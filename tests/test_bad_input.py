@@ -27,7 +27,7 @@ def client(app: Flask) -> CheckedClient:
 @pytest.fixture(scope="module")
 def game(client: CheckedClient) -> ExampleGame:
     """The first game after the draw."""
-    return play(client, SCRIPTS["first_game"][:3])
+    return play(client, SCRIPTS["by_seed"][:3])
 
 
 @pytest.mark.parametrize(

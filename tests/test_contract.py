@@ -143,7 +143,15 @@ def test_every_branch_of_errors_has_its_status() -> None:
 
 def test_unions_are_told_apart_by_a_constant(document: dict[str, Any]) -> None:
     schemas = document["components"]["schemas"]
-    for schema in (schemas["LogEntry"]["properties"]["event"], _moves(schemas)):
+    answers = (
+        content["schema"]
+        for _, _, operation in operations(document)
+        for response in operation["responses"].values()
+        for content in response.get("content", {}).values()
+    )
+    unions = [schema for schema in answers if "oneOf" in schema or "anyOf" in schema]
+    assert len(unions) == 8  # of seven moves, and of the list
+    for schema in (schemas["LogEntry"]["properties"]["event"], _moves(schemas), *unions):
         discriminator = schema["discriminator"]
         assert len(discriminator["mapping"]) == len(schema["oneOf"])
         for value, reference in discriminator["mapping"].items():
@@ -172,6 +180,16 @@ def test_every_example_of_a_request_is_in_a_script(document: dict[str, Any]) -> 
         for name in _examples(operation)
     }
     assert named == {step[:2] for script in SCRIPTS.values() for step in script}
+
+
+def test_the_introduction_tells_the_first_game_as_its_examples_play_it(
+    document: dict[str, Any],
+) -> None:
+    text = document["info"]["description"]
+    told = re.findall(r"^\d\. (.+?)\.\n(?=\d|\n)", text, re.MULTILINE | re.DOTALL)
+    ids = [operation["operationId"] for _, _, operation in operations(document)]
+    steps = [next(word for word in re.findall(r"`(\w+)`", step) if word in ids) for step in told]
+    assert steps == [operation for operation, _, _ in SCRIPTS["first_game"]]
 
 
 @pytest.mark.parametrize("script", SCRIPTS)

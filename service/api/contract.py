@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import flask_smorest
@@ -27,84 +28,11 @@ from service.rummy.cards import Card
 from service.rummy.rules import OPTIONS, Rules
 from service.tables import Tables
 from service.text import Text
-from service.views import GameId
+from service.views import GameId, SeatToken
 
 Schema = dict[str, Any]
 
-_INTRODUCTION = """\
-Games of rummy by four rule texts, with their house rules as options.
-
-## A first game
-Each of these operations has the example **first game**; sent in this order, they play it.
-
-1. `createGame` makes a practice table and answers with the token of seat 0, Anna's. Under
-   *Authorize*, give that token.
-2. `joinGame` gives Bo the other seat, and the match begins. Note his token for later.
-3. `draw` takes a card, then `meld` lays a run, `layoff` adds a card to it and `discard` ends the
-   turn. `game_id` is the `id` of the game in each answer.
-4. With Bo's token: `draw`, its example **upcard**, and `playTurn`, which is the rest of a turn in
-   one request.
-
-Every answer lists under `moves` what the caller may do now, as bodies that are ready to send to
-`POST /v1/games/{game_id}/{move}`: a bot needs nothing else.
-
-## Words
-Cards are two characters, rank then suit: `AS` `TH` `9C` `KD`; a joker is `JK`. Seats are numbered
-from 0 clockwise. Times are RFC 3339 in UTC; durations are in seconds.
-
-## Tokens
-The token of a seat is in the answer to the request that takes the seat (`createGame`, `joinGame`,
-`rematch`, or a repeat of one), and in no other. Send it as `Authorization: Bearer …`. Whoever has
-it plays that seat.
-
-## Versions and retries
-Each change gives the game a new `version`, which is its `ETag` too (with a plus once a timed call
-has closed: that changes a view, but not the game). With `If-Match: "12"` a move
-counts only if the game is still at that version. With an `Idempotency-Key` of your own a request
-that changes something can be sent again when its answer was lost: it is carried out once, and a
-repeat gets the first answer. With `check=true` a move is only checked.
-
-## Memory
-With `memory=true` on `getGame` and on every move, the game in the answer tells under `memory` what
-everybody saw in this deal and an attentive player remembers: the cards taken into a hand face up,
-and all discards so far with what became of them. The table's option `memory` can forbid it.
-
-## Waiting
-With `wait` the answer comes when there is something to say, or when so many seconds are up:
-`getGame` with `If-None-Match` when there is another version, `getEvents` when there is an event
-`after` the last one known, `discard` and `playTurn` when the caller can act again. So a turn takes
-two requests: `draw`, and `playTurn` with `wait`. `getEvents` with `Accept: text/event-stream` is
-the log as it grows, each event with the `id` to resume after.
-
-## Fairness
-Before each deal the view shows a commitment to the secret that its cards will come from
-(`fairness`), and each seat can add to the chance: `entropy` in `joinGame`, or `addEntropy`. When
-the deal has ended its secret is shown, and anybody can work out every card.
-
-## Replays
-`getDeal` tells a deal that has ended move by move with all hands open, or with `Accept: text/plain`
-as text, a line for each turn; `getReplay` has the whole match. A practice table can go on from any
-point of such a text (`practice` of `createGame`).
-
-## Alone
-`createGame` with `computers` gives the other seats to computer players, and the match begins at
-once: its example **alone**.
-
-## Refusals
-A refusal is `application/problem+json`, changes nothing, and has a stable `code` for programs, a
-`detail` for people and, where the rules stand in the way, their clause as `rule`. Its `type` is the
-address of the page that explains the code, with all that its `params` can hold. With a refused move
-`try` lists up to three legal ones near to it, the nearest first, as bodies that are ready to send.
-`getGameRules` has every clause in force at a table; on its page each clause has its anchor.
-Each operation lists its codes by status. 503 can be tried again after the seconds in `Retry-After`.
-Fields of bodies and, under `/v1`, query parameters that are not documented are refused, never
-ignored.
-
-## Languages
-What people read is in English, Swedish or Danish, by the request's `Accept-Language`: `sv-FI`
-is answered in Swedish, and what is not spoken here is passed over. `Content-Language` says which
-it is. What programs read (codes, parameters, cards, the names of options) is the same in all.
-"""
+_INTRODUCTION = (Path(__file__).parent / "introduction.md").read_text(encoding="utf-8")
 
 _NAMED: dict[str, Schema] = {
     schema["title"]: schema
@@ -112,6 +40,7 @@ _NAMED: dict[str, Schema] = {
         msgspec.json.schema(Card),
         schemas.NaturalCardField.looks,
         msgspec.json.schema(GameId),
+        msgspec.json.schema(SeatToken),
         schemas.options_schema(),
     )
 }
@@ -180,6 +109,7 @@ def register(app: Flask, tables: Tables) -> None:
     for request in schemas.PLAYS.values():
         api.spec.components.schema(type(request).__name__, schema=request)
     for blueprint in (
+        games.sandbox,
         variants.variants,
         games.games,
         games.play,
@@ -301,12 +231,7 @@ def _field_schema(converter: Any, field: Any, **_: Any) -> dict[str, Any]:
     if isinstance(field, schemas.Options):
         return schemas.options_schema()
     if isinstance(field, schemas.PlayField):
-        references = {
-            name: f"#/components/schemas/{type(schema).__name__}"
-            for name, schema in schemas.PLAYS.items()
-        }
-        return {
-            "oneOf": [{"$ref": reference} for reference in references.values()],
-            "discriminator": {"propertyName": "move", "mapping": references},
-        }
+        return http.told_apart(
+            "move", {name: type(schema).__name__ for name, schema in schemas.PLAYS.items()}
+        )
     return {}

@@ -1,8 +1,8 @@
 """The examples of requests in the contract: short games that can be sent as they stand.
 
-`first_game` goes from making a table to a second player's whole turn; `jokers_and_calls` shows what
-the first has no room for. Both are practice tables, so that the cards are the ones named here.
-`people_and_computers` is about who sits at a table.
+`first_game` is a whole match in five requests, and `step_by_step` the same cards played a move at a
+time. `by_seed` is a table whose cards come from a seed. `people_and_computers` is about who sits at
+a table. All but the last are practice tables, so that the cards are the ones named here.
 """
 
 from typing import Any
@@ -10,8 +10,9 @@ from typing import Any
 Examples = dict[str, dict[str, Any]]
 
 _FIRST = "first_game"
-_SECOND = "jokers_and_calls"
+_SECOND = "step_by_step"
 _THIRD = "people_and_computers"
+_FOURTH = "by_seed"
 
 
 _DEAL = """\
@@ -34,24 +35,16 @@ def _example(summary: str, value: dict[str, Any]) -> dict[str, Any]:
     return {"summary": summary, "value": value}
 
 
+SANDBOX: Examples = {_FIRST: _example("Nothing has to be said", {})}
+
 CREATE: Examples = {
-    _FIRST: _example(
-        "A first game: a practice table for two, whose cards are known",
+    _FOURTH: _example(
+        "A practice table for two, whose cards come from a seed",
         {
             "variant": "straight",
             "name": "Anna",
             "options": {"deals": 1},
             "practice": {"seed": "907278", "dealer": 1},
-        },
-    ),
-    _SECOND: _example(
-        "A practice table with jokers and the call, started by the host",
-        {
-            "variant": "call-rummy",
-            "name": "Anna",
-            "options": {"jokers": 2},
-            "autostart": False,
-            "practice": {"seed": "30305", "dealer": 1},
         },
     ),
     _THIRD: _example(
@@ -95,7 +88,7 @@ CREATE: Examples = {
     ),
 }
 
-JOIN: Examples = {_FIRST: _example("Bo takes the next seat", {"name": "Bo"})}
+JOIN: Examples = {_FOURTH: _example("Bo takes the next seat", {"name": "Bo"})}
 
 COMPUTERS: Examples = {_THIRD: _example("A third player that never tires", {"levels": ["sharp"]})}
 
@@ -115,35 +108,60 @@ QUERY: Examples = {
     _THIRD: _example("A game that is gone", {"tokens": [f"{'a' * 16}.{'A' * 43}"]}),
 }
 
-START: Examples = {_SECOND: _example("Nothing has to be said", {})}
+START: Examples = {_THIRD: _example("Nothing has to be said", {})}
 
 DRAW: Examples = {
     _FIRST: _example("From the stock", {"from": "stock"}),
-    "upcard": _example(
+    _FOURTH: _example(
         "The upcard, if it is the nine of clubs still", {"from": "discard", "card": "9C"}
     ),
 }
 
 MELD: Examples = {
-    _FIRST: _example("A run", {"cards": ["4C", "5C", "6C"]}),
     _SECOND: _example(
-        "A run with a joker as its seven", {"cards": ["6C", "JK", "8C"], "jokers": ["7C"]}
+        "A run with a joker as its six", {"cards": ["5H", "JK", "7H"], "jokers": ["6H"]}
     ),
+    "set": _example("A set", {"cards": ["3C", "3D", "3S"]}),
+    _FOURTH: _example("A run", {"cards": ["4C", "5C", "6C"]}),
 }
 
-LAYOFF: Examples = {_FIRST: _example("The seven to the run", {"meld": 1, "cards": ["7C"]})}
+LAYOFF: Examples = {
+    _SECOND: _example("The eight to the run", {"meld": 1, "cards": ["8H"]}),
+    _FOURTH: _example("The seven to the run", {"meld": 1, "cards": ["7C"]}),
+}
 
-SWAP: Examples = {_SECOND: _example("The seven for the joker", {"meld": 1, "card": "7C"})}
+SWAP: Examples = {_SECOND: _example("The six for the joker", {"meld": 1, "card": "6H"})}
 
 DISCARD: Examples = {
-    _FIRST: _example("The nine of clubs", {"card": "9C"}),
-    _SECOND: _example("The ten of spades", {"card": "TS"}),
+    _SECOND: _example("The nine of hearts, which fits the run", {"card": "9H"}),
+    _FOURTH: _example("The nine of clubs", {"card": "9C"}),
 }
 
 RUMMY: Examples = {_SECOND: _example("The nine just discarded fits meld 1", {"meld": 1})}
 
 TURN: Examples = {
     _FIRST: _example(
+        "Anna's turn: a run with a joker as its six, a layoff of two cards, and the discard",
+        {
+            "plays": [
+                {"move": "meld", "cards": ["5H", "JK", "7H"], "jokers": ["6H"]},
+                {"move": "layoff", "meld": 1, "cards": ["8H", "9H"]},
+            ],
+            "discard": "KD",
+        },
+    ),
+    "going_out": _example(
+        "Bo's turn: the joker for a six of his own, two sets, and out with the last card",
+        {
+            "plays": [
+                {"move": "swap", "meld": 1, "card": "6H"},
+                {"move": "meld", "cards": ["QS", "QD", "JK"], "jokers": ["QC"]},
+                {"move": "meld", "cards": ["3C", "3D", "3S"]},
+            ],
+            "discard": "4C",
+        },
+    ),
+    _FOURTH: _example(
         "Bo's turn: a set, a layoff on Anna's run, and the discard",
         {
             "plays": [
@@ -152,5 +170,5 @@ TURN: Examples = {
             ],
             "discard": "7H",
         },
-    )
+    ),
 }

@@ -19,6 +19,7 @@ from service.api.http import (
     tables,
     terms,
     token,
+    told_apart,
     wants,
 )
 from service.api.stream import streamed
@@ -47,6 +48,8 @@ from service.views import (
     LogEntry,
     MoveList,
     OwnGames,
+    Sandbox,
+    SandboxSeat,
     Score,
     Seated,
     TableList,
@@ -59,11 +62,17 @@ from service.views import (
     table_view,
 )
 
+sandbox = Blueprint(
+    "sandbox",
+    __name__,
+    url_prefix="/v1/sandbox",
+    description="Where to begin: a table at which everything can be tried out.",
+)
 games = Blueprint(
     "games", __name__, url_prefix="/v1/games", description="Making, finding and watching tables."
 )
 play = Blueprint("play", __name__, url_prefix="/v1/games", description="The moves of a game.")
-for blueprint in (games, play):
+for blueprint in (sandbox, games, play):
     blueprint.before_request(refuse_unread_query)
 
 _SEATED: list[dict[str, list[str]]] = [{"seatToken": []}]
@@ -181,19 +190,8 @@ _LOCATION = {
     }
 }
 
-_TABLES_OR_GAMES = {
-    "anyOf": [
-        {"$ref": "#/components/schemas/TableList"},
-        {"$ref": "#/components/schemas/GameList"},
-    ]
-}
-
-_CHANGED_OR_CHECKED = {
-    "anyOf": [
-        {"$ref": "#/components/schemas/Changed"},
-        {"$ref": "#/components/schemas/Checked"},
-    ]
-}
+_TABLES_OR_GAMES = told_apart("type", {"tables": "TableList", "games": "GameList"})
+_CHANGED_OR_CHECKED = told_apart("type", {"changed": "Changed", "checked": "Checked"})
 _SEAT = "The seat, its token, and the game."
 _AFTER = "The game afterwards, and what happened."
 
@@ -249,6 +247,29 @@ _OF_SWAP = (*_OF_PLAY, errors.NoSwaps, errors.NoSuchMeld, errors.NoJokerThere)
 _OF_DISCARD = (*_OF_PLAY, errors.UpcardReturned)
 
 
+# ------------------------------------------------------------------------------------ sandbox
+
+
+@sandbox.route("", methods=["POST"])
+@sandbox.arguments(schemas.EmptyRequest(), required=False, examples=examples.SANDBOX)
+@sandbox.response(201, "Sandbox", description="The table.", headers={**_ETAG, **_LOCATION})
+@sandbox.refuses(
+    errors.InvalidRequest,
+    errors.StoreUnavailable,
+    errors.UnreadableRecord,
+    http=_OF_BODY,
+)
+@sandbox.doc(operationId="createSandbox", security=_PUBLIC)
+def make_sandbox(_: dict[str, object]) -> Response:
+    """Make a table to try things out
+
+    A practice table for two with both its seats taken. The answer has the tokens of both, so that
+    one person can play the whole match. The cards are the same each time, and its first turns have
+    a use for every kind of move. Sent again it makes another table.
+    """
+    return _both_seated(*tables().sandbox())
+
+
 # ------------------------------------------------------------------------------------- tables
 
 
@@ -273,8 +294,10 @@ def create(wanted: NewTable) -> Response:
     """Make a table
 
     The maker takes the first seat and is the host. The answer holds the seat's token: keep
-    it, and send it as `Authorization: Bearer …` with every move. The options are agreed here;
-    what differs from the variant is listed in the game.
+    it, and send it as `Authorization: Bearer …` with every move. The options are agreed here, for
+    the whole match; what differs from the variant is listed in the game, and some variants leave a
+    choice that must be made (`must_choose` of the variant). All others join by the game's `id`,
+    which is in `Location` too. With `computers` for all other seats the match begins at once.
     """
     return _seated(tables().create(wanted, first_terms()))
 
@@ -293,8 +316,9 @@ def create(wanted: NewTable) -> Response:
 def list_games(wish: schemas.ListWish) -> Response:
     """List open tables, or one's own game
 
-    Public tables that wait for players, the newest first. With `mine` and a seat token: the game
-    that the token has a seat in.
+    Public tables that wait for players, the newest first, a page at a time: to go on, ask again
+    with `cursor` as the `next` of this page. With `mine` and a seat token: the game that the token
+    has a seat in, or none when it is gone. `type` tells the two answers apart.
     """
     return _own_game() if wish.mine else _open_tables(wish)
 
@@ -357,8 +381,10 @@ def look(wish: schemas.LookWish, game_id: str) -> Response:
 def join(wanted: dict[str, str], game_id: str) -> Response:
     """Take a seat
 
-    The next free seat, clockwise. The answer holds the seat's token. If the table starts by
-    itself, the last seat taken starts it. A private table takes its invitation code.
+    The next free seat, clockwise. The answer holds the seat's token: keep it, it is shown only
+    here. If the table starts by itself (`autostart`), the last seat taken starts it and the cards
+    are dealt. A private table takes its invitation code. `entropy` adds to the chance of the first
+    deal.
     """
     return _seated(tables().join(game_id, terms=terms(), **wanted))
 
@@ -400,7 +426,8 @@ def start(_: dict[str, object], game_id: str) -> Response:
     """Start the match
 
     For the host: with those who sit there, at least two. Free seats are taken away. Options that
-    depend on the number of players are settled now.
+    depend on the number of players are settled now, the first dealer is drawn by lot, and the
+    cards are dealt. Tables with `autostart` need this only if they are to begin with free seats.
     """
     return _changed(tables().start(game_id, needed_token(), terms()))
 
@@ -456,7 +483,8 @@ def leave(_: dict[str, object], game_id: str) -> Response:
 def come_back(_: dict[str, object], game_id: str) -> Response:
     """Return to one's seat
 
-    Takes it back from the computer, after leaving or after too many forced turns.
+    Takes it back from the computer, after leaving or after too many forced turns. Who is there has
+    nothing to take back: then nothing changes.
     """
     return _changed(tables().come_back(game_id, needed_token(), terms()))
 
@@ -568,6 +596,7 @@ def replay(game_id: str) -> Response:
     """Replay the match
 
     All deals that have ended, in one document: what `rummy replay` tells and `rummy verify` checks.
+    It grows by a deal at a time, and a long match makes a long document: `getDeal` has one deal.
     Its schema stands by itself at `/replay.schema.json`.
     """
     game, logs = tables().logs_of_deals(game_id, token())
@@ -636,8 +665,10 @@ def moves(game_id: str) -> Response:
 def draw(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
     """Draw a card
 
-    The top of the stock, or the upcard. With `card`, the upcard is taken only if it is that card.
-    An empty stock is renewed from the discard pile as the options say.
+    Each turn begins with it (common.3): the top of the stock, or the upcard. The answer has the new
+    hand, what can be done with it as `moves`, and the drawn card in its event, which nobody else
+    sees. With `card`, the upcard is taken only if it is that card. An empty stock is renewed from
+    the discard pile as the options say (`turnover`, `turnovers`).
     """
     return _played(game_id, move, wish)
 
@@ -651,7 +682,10 @@ def draw(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
 def meld(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
     """Lay a new meld
 
-    A set or a run of three cards or more from the hand, in any order.
+    A set or a run of three cards or more from the hand, in any order, after the draw. `jokers` says
+    which card each joker stands for; it can be left out where only one choice is possible. The
+    meld gets an `id`, by which layoffs and swaps name it. What is wrong with cards that are no meld
+    is told of these very cards. Several melds and the discard go into one request by `playTurn`.
     """
     return _played(game_id, move, wish)
 
@@ -665,7 +699,8 @@ def meld(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
 def layoff(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
     """Lay off cards on a meld
 
-    One card or more, all of them or none.
+    One card or more from the hand for a meld on the table, in any order, all of them or none. Whose
+    melds may be laid off on, and from when on, the options say (`layoffs`, `order`).
     """
     return _played(game_id, move, wish)
 
@@ -679,7 +714,9 @@ def layoff(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
 def swap(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
     """Swap a joker out of a meld
 
-    For the natural card that it stands for, from the hand; in anybody's meld.
+    For the natural card that it stands for, from the hand, after the draw; in anybody's meld
+    (jokers.3). The joker is in the hand then: to be melded, laid off, kept or discarded. The
+    options may forbid it (`joker_swap`).
     """
     return _played(game_id, move, wish)
 
@@ -693,7 +730,9 @@ def swap(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
 def discard(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
     """Discard a card
 
-    That ends the turn, and the deal if it was the last card.
+    That ends the turn, and the deal if it was the last card: then it is counted, and the next one
+    is dealt by itself, until the match is over. With `wait` the answer comes when the caller can
+    act again, with all events since.
     """
     return _played(game_id, move, wish)
 
@@ -717,8 +756,10 @@ def discard(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
 def rummy(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
     """Call "Rummy!"
 
-    The card just discarded by somebody else goes onto the meld that it fits. The hand and the order
-    of turns stay as they are.
+    The card just discarded by somebody else goes onto the meld that it fits (call-rummy.5). The
+    hand and the order of turns stay as they are. Where the table plays with it (`call`) everybody
+    but the discarder may call, until the next draw or for `call_seconds`; the first call counts,
+    and one that does not fit costs nothing.
     """
     return _played(game_id, move, wish)
 
@@ -732,7 +773,11 @@ def rummy(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
 def turn(move: Turn, wish: schemas.MoveWish, game_id: str) -> Response:
     """Play the rest of a turn in one request
 
-    After the draw: melds, layoffs and swaps in order, then the discard. All of it or nothing.
+    After the draw: melds, layoffs and swaps in order, then the discard. All of it or nothing: what
+    is refused says which of the `plays` is in the way, by its place from 0 (`params.play`), and
+    none was made. The discard may be left out only where the plays empty the hand. With `wait` the
+    answer comes when the caller can act again, with all events since: so a turn of a bot is two
+    requests.
     """
     return _played(game_id, move, wish)
 
@@ -750,7 +795,7 @@ def _played(game_id: str, move: Move | Turn, wish: schemas.MoveWish) -> Response
 
 
 def _checked(game: Game, then: Game | None, seat: int, *, remembers: bool) -> Response:
-    body = Checked(True, game.version, _view(then, seat, remembers=remembers) if then else None)
+    body = Checked(game.version, _view(then, seat, remembers=remembers) if then else None)
     return answer(body, headers={"ETag": etag(tables().tag(game))})
 
 
@@ -770,8 +815,20 @@ def _seated(outcome: SeatTaken) -> Response:
         _view(game, outcome.seat),
         _entries(outcome),
     )
-    location = {"Location": f"{request.script_root}/v1/games/{game.id}"}
-    return answer(body, 201, headers | location)
+    return answer(body, 201, headers | _location(game))
+
+
+def _both_seated(first: SeatTaken, second: SeatTaken) -> Response:
+    game = second.game
+    seats = tuple(
+        SandboxSeat(one.taken, game.seats[one.taken].name, one.token) for one in (first, second)
+    )
+    body = Sandbox(seats, _view(game, first.taken))
+    return answer(body, 201, _after(second) | _location(game))
+
+
+def _location(game: Game) -> dict[str, str]:
+    return {"Location": f"{request.script_root}/v1/games/{game.id}"}
 
 
 def _entries(outcome: Outcome) -> tuple[LogEntry, ...]:
@@ -816,6 +873,7 @@ def _caching(tag: str, vary: str = "Authorization") -> dict[str, str]:
 
 
 ANSWERS = (
+    Sandbox,
     Seated,
     Changed,
     Checked,

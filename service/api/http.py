@@ -132,6 +132,15 @@ class Blueprint(flask_smorest.Blueprint):
         )
 
 
+def told_apart(field: str, names: dict[str, str]) -> dict[str, Any]:
+    """The schema of a union: the names of its schemas by the value that `field` has in each."""
+    references = {value: f"#/components/schemas/{name}" for value, name in names.items()}
+    return {
+        "oneOf": [{"$ref": reference} for reference in references.values()],
+        "discriminator": {"propertyName": field, "mapping": references},
+    }
+
+
 def refuse_unread_query() -> None:
     """Refuse a query where none is read: a wish must not go unheard. For before_request."""
     view = current_app.view_functions[request.endpoint or ""]

@@ -41,7 +41,7 @@ def assert_foretold(table: Table, player: Player, part: str, body: dict) -> Test
         return answer
     assert checked.status_code == 200, checked.text
     version = answer.json["version"] - 1
-    assert (checked.json["accepted"], checked.json["version"]) == (True, version)
+    assert (checked.json["type"], checked.json["version"]) == ("checked", version)
     assert checked.headers["ETag"] == f'"{version}"'
     assert checked.json["game"] == (None if reveals(answer) else answer.json["game"])
     assert cards_in(checked.json) <= known
@@ -465,8 +465,8 @@ def test_a_check_by_its_name_alone_and_one_that_says_false(house):
     table = house.position(**OPEN)
     ada = table.players[0]
     before = table.stored()
-    assert ada.post("meld?check", {"cards": ["5C", "5D", "5H"]}).json["accepted"] is True
-    assert ada.post("discard?check=true&wait=0", {"card": "KH"}).json["accepted"] is True
+    assert ada.post("meld?check", {"cards": ["5C", "5D", "5H"]}).json["type"] == "checked"
+    assert ada.post("discard?check=true&wait=0", {"card": "KH"}).json["type"] == "checked"
     assert table.stored() == before
     made = ada.post("meld?check=false", {"cards": ["5C", "5D", "5H"]})
     assert [entry["event"]["type"] for entry in made.json["events"]] == ["melded"]

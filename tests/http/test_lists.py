@@ -139,7 +139,7 @@ def test_the_own_game_is_found_before_the_start_too(house):
 def test_a_token_of_a_game_that_is_gone_finds_nothing(house):
     table = house.table("straight")
     house.redis.delete(f"rummy:{{{table.id}}}:game")
-    assert own(table, 0).json == {"games": []}
+    assert own(table, 0).json == {"type": "games", "games": []}
 
 
 def test_the_own_game_needs_the_own_token(house):

@@ -480,7 +480,7 @@ def test_a_move_is_either_checked_or_waited_with(house, part, query):
     answer = ask(table.players[0], "POST", part, query)
     assert (answer.status_code, answer.json["fields"][0]["field"]) == (422, "wait")
     assert table.stored() == before
-    assert ask(table.players[0], "POST", part, "check=true&wait=0").json["accepted"] is True
+    assert ask(table.players[0], "POST", part, "check=true&wait=0").json["type"] == "checked"
     assert table.stored() == before
 
 
