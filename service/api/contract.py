@@ -1,7 +1,9 @@
 """The OpenAPI contract, made from the code: routes, request schemas and the answers' structures."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
+from inspect import getdoc
 from pathlib import Path
 from typing import Any
 
@@ -9,20 +11,25 @@ import flask_smorest
 import msgspec
 from apispec.ext.marshmallow import MarshmallowPlugin
 from flask import Flask
+from msgspec import Struct
 
 import service
 from service.api import (
+    deprecation,
     docs,
     games,
     http,
     language,
+    naming,
     operations,
     pages,
     problems,
+    recorded,
     refusals,
     schemas,
     variants,
 )
+from service.api.deprecation import DEPRECATED, Deprecated
 from service.replay import DealReplay, MatchReplay
 from service.rummy.cards import Card
 from service.rummy.rules import OPTIONS, Rules
@@ -47,12 +54,24 @@ _NAMED: dict[str, Schema] = {
 """Schemas that stand inside others and get a name of their own in the contract, by title."""
 
 
+_OPEN = {
+    "DealResult": ("reason", "how", "why"),
+    "DiscardView": ("gone",),
+    "Joined": ("computer",),
+    "MatchResult": ("reason",),
+    "ReplaySeat": ("computer",),
+    "Rules": tuple(OPTIONS),
+    "SeatView": ("computer", "away"),
+}
+"""The fields of answers whose values may become more within /v1 (docs/compatibility.md)."""
+
 _DOCUMENT_ORDER = ("openapi", "info", "servers", "tags", "paths", "components")
 _OPERATION_ORDER = (
     "operationId",
     "summary",
     "description",
     "tags",
+    "deprecated",
     "security",
     "parameters",
     "requestBody",
@@ -75,9 +94,13 @@ class Api(flask_smorest.Api):
         """Pages have a cursor in the body."""
 
 
-def register(app: Flask, tables: Tables) -> None:
-    """Give the app its endpoints, its error answers and its contract."""
+def register(app: Flask, tables: Tables, deprecated: Mapping[str, Deprecated] = DEPRECATED) -> None:
+    """Give the app its endpoints, its error answers and its contract.
+
+    `deprecated` has the operations that will go some day, by operationId.
+    """
     app.extensions["tables"] = tables
+    app.extensions["deprecated"] = deprecated
     app.config.update(
         API_TITLE="Rummy",
         API_VERSION=service.__version__,
@@ -88,7 +111,7 @@ def register(app: Flask, tables: Tables) -> None:
                 "description": _INTRODUCTION,
                 "license": {"name": "MIT", "identifier": "MIT"},
             },
-            "servers": [{"url": "./", "description": "This service."}],
+            "servers": [{"url": ".", "description": "This service."}],
         },
     )
     plugin = MarshmallowPlugin(schema_name_resolver=_schema_name)
@@ -118,7 +141,9 @@ def register(app: Flask, tables: Tables) -> None:
     ):
         api.register_blueprint(blueprint)
     problems.register(app)
-    docs.register(app, contract(app), replay_schema())
+    document = contract(app)
+    deprecation.register(app, document, deprecated)
+    docs.register(app, document, replay_schema())
     pages.register(app)
     app.after_request(http.harden)
 
@@ -130,16 +155,42 @@ def contract(app: Flask) -> dict[str, Any]:
     components = document["components"]
     for kind in _kinds_of(schemas.RequestSchema):
         if kind.__name__ in components["schemas"]:
-            components["schemas"][kind.__name__] |= {"description": kind.__doc__}
-    components["schemas"] = _with_names(_exact(components["schemas"])) | _NAMED
+            schema = components["schemas"][kind.__name__]
+            schema["description"] = getdoc(kind)
+            _say_defaults_in_words(schema)
+    components["schemas"] = _with_names(_opened(_exact(components["schemas"]))) | _NAMED
+    naming.give_names(document)
     for path in document["paths"].values():
         of_path = path.pop("parameters", [])
-        for method, operation in path.items():
+        for operation in path.values():
             if parameters := of_path + operation.get("parameters", []):
-                operation["parameters"] = parameters
+                operation["parameters"] = [_described(parameter) for parameter in parameters]
+    deprecation.document_in(document, app.extensions["deprecated"])
+    for path in document["paths"].values():
+        for method, operation in path.items():
             operation["responses"] = dict(sorted(operation["responses"].items()))
             path[method] = _in_order(operation, _OPERATION_ORDER)
+    recorded.put_into(document)
     return _in_order(document, _DOCUMENT_ORDER)
+
+
+def _described(parameter: dict[str, Any]) -> dict[str, Any]:
+    """The parameter, described in its schema too, where openapi-python-client looks for it."""
+    schema = parameter["schema"]
+    if "$ref" in schema:
+        return parameter
+    return parameter | {"schema": schema | {"description": parameter["description"]}}
+
+
+def _say_defaults_in_words(schema: Schema) -> None:
+    """Let no field of a body have a `default`, which openapi-typescript takes for a promise.
+
+    It would demand every such field. What null and an empty list mean, the field says itself.
+    """
+    for field in schema.get("properties", {}).values():
+        default = field.pop("default", None)
+        if default not in (None, []):
+            field["description"] += f" Left out: {json.dumps(default)}."
 
 
 def replay_schema() -> Schema:
@@ -151,7 +202,7 @@ def replay_schema() -> Schema:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A replay of rummy: a match, or one deal",
         "oneOf": list(references),
-        "$defs": _exact(definitions),
+        "$defs": _opened(_exact(_with_options(definitions))),
     }
 
 
@@ -171,9 +222,31 @@ def _answer_schemas() -> dict[str, Schema]:
     _, components = msgspec.json.schema_components(
         answers, schema_hook=_text_schema, ref_template="#/components/schemas/{name}"
     )
+    return _with_options(components)
+
+
+def _with_options(components: dict[str, Schema]) -> dict[str, Schema]:
+    """The schemas, with what each option may be in that of the rules."""
     rules = components[Rules.__name__]["properties"]
     rules |= {name: schemas.option_schema(option) for name, option in OPTIONS.items()}
-    return components
+    lean = {kind.__name__ for kind in _kinds_of(Struct) if kind.__struct_config__.omit_defaults}
+    for name, schema in components.items():
+        _say_what_is_sent(schema, leaves_out=name in lean)
+    return components | games.UNIONS
+
+
+def _say_what_is_sent(schema: Schema, *, leaves_out: bool) -> None:
+    """Let the schema of an answer speak of writing; as msgspec makes it, it speaks of reading.
+
+    All its fields are there, unless it leaves out those that say nothing: they are never null then.
+    """
+    properties = schema.get("properties", {})
+    if not leaves_out:
+        schema["required"] = list(properties)
+    for name, field in properties.items():
+        if "default" in field and field.pop("default") is None and leaves_out:
+            (only,) = (part for part in field.pop("anyOf") if part != {"type": "null"})
+            properties[name] = {**only, **field}
 
 
 def _text_schema(kind: type[Any]) -> Schema:
@@ -196,6 +269,31 @@ def _exact(node: Any) -> Any:
         schema |= {"const": values[0]} if len(values) == 1 else {"enum": values}
     if "discriminator" in schema and "anyOf" in schema:
         schema["oneOf"] = schema.pop("anyOf")
+    return schema
+
+
+def _opened(components: dict[str, Schema]) -> dict[str, Schema]:
+    """The schemas without limits that are not promised: a client has to take other values too."""
+    for name, opened in _OPEN.items():
+        if name in components:
+            properties = components[name]["properties"]
+            properties |= {field: _without_limits(properties[field]) for field in opened}
+    return components
+
+
+def _without_limits(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_without_limits(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    schema = {name: _without_limits(value) for name, value in node.items()}
+    schema.pop("maximum", None)
+    if "minimum" in schema:  # all of them count something
+        schema["minimum"] = 0
+    if "enum" in schema:
+        values = schema["x-extensible-enum"] = schema.pop("enum")
+        said = f"Now one of {', '.join(f'`{value}`' for value in values)}; more may come."
+        schema["description"] = " ".join(filter(None, (schema.get("description"), said)))
     return schema
 
 

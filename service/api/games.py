@@ -96,7 +96,7 @@ _IF_MATCH = {
 _IF_NONE_MATCH = {
     "in": "header",
     "name": "If-None-Match",
-    "schema": {"type": "string"},
+    "schema": {"type": "string", "examples": ['"12"']},
     "description": 'The version that the caller has, such as `"12"`; 304 if there is no newer one.',
 }
 _KEY = {
@@ -136,7 +136,7 @@ _DEAL = {
     "in": "path",
     "name": "number",
     "required": True,
-    "schema": {"type": "integer", "minimum": 1},
+    "schema": {"type": "integer", "minimum": 1, "maximum": 2**53},
     "description": "Which deal of the match, from 1.",
 }
 _OR_NOTATION = {
@@ -190,8 +190,6 @@ _LOCATION = {
     }
 }
 
-_TABLES_OR_GAMES = told_apart("type", {"tables": "TableList", "games": "GameList"})
-_CHANGED_OR_CHECKED = told_apart("type", {"changed": "Changed", "checked": "Checked"})
 _SEAT = "The seat, its token, and the game."
 _AFTER = "The game afterwards, and what happened."
 
@@ -251,7 +249,7 @@ _OF_DISCARD = (*_OF_PLAY, errors.UpcardReturned)
 
 
 @sandbox.route("", methods=["POST"])
-@sandbox.arguments(schemas.EmptyRequest(), required=False, examples=examples.SANDBOX)
+@sandbox.arguments(schemas.EmptyRequest(), documented=False)
 @sandbox.response(201, "Sandbox", description="The table.", headers={**_ETAG, **_LOCATION})
 @sandbox.refuses(
     errors.InvalidRequest,
@@ -304,7 +302,7 @@ def create(wanted: NewTable) -> Response:
 
 @games.route("", methods=["GET"])
 @games.arguments(schemas.GamesQuery(), location="query")
-@games.response(200, _TABLES_OR_GAMES, description="A page of tables, or the own game.")
+@games.response(200, "TablesOrGames", description="A page of tables, or the own game.")
 @games.refuses(
     errors.InvalidRequest,
     errors.BadCursor,
@@ -418,7 +416,7 @@ def remove(wanted: schemas.Removal, game_id: str) -> Response:
 
 
 @games.route("/<game_id>/start", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
-@games.arguments(schemas.EmptyRequest(), required=False, examples=examples.START)
+@games.arguments(schemas.EmptyRequest(), documented=False)
 @games.response(200, "Changed", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @games.refuses(errors.TooFewPlayers, errors.OptionsDoNotFit, *_OF_HOST, http=_OF_BODY)
 @games.doc(operationId="startGame", security=_SEATED)
@@ -433,7 +431,7 @@ def start(_: dict[str, object], game_id: str) -> Response:
 
 
 @games.route("/<game_id>/close", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
-@games.arguments(schemas.EmptyRequest(), required=False, examples=examples.CLOSE)
+@games.arguments(schemas.EmptyRequest(), documented=False)
 @games.response(200, "Changed", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @games.refuses(
     *_OF_TOKEN,
@@ -454,7 +452,7 @@ def close(_: dict[str, object], game_id: str) -> Response:
 
 
 @games.route("/<game_id>/leave", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
-@games.arguments(schemas.EmptyRequest(), required=False, examples=examples.LEAVE)
+@games.arguments(schemas.EmptyRequest(), documented=False)
 @games.response(200, "Changed", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @games.refuses(*_OF_TOKEN, errors.TableClosed, errors.MatchOver, *_OF_CHANGE, http=_OF_BODY)
 @games.doc(operationId="leaveGame", security=_SEATED)
@@ -469,7 +467,7 @@ def leave(_: dict[str, object], game_id: str) -> Response:
 
 
 @games.route("/<game_id>/return", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
-@games.arguments(schemas.EmptyRequest(), required=False, examples=examples.RETURN)
+@games.arguments(schemas.EmptyRequest(), documented=False)
 @games.response(200, "Changed", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @games.refuses(
     *_OF_TOKEN,
@@ -650,7 +648,7 @@ def moves(game_id: str) -> Response:
 @play.route("/<game_id>/draw", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
 @play.arguments(schemas.DrawRequest(), examples=examples.DRAW)
 @play.arguments(schemas.MoveQuery(), location="query")
-@play.response(200, _CHANGED_OR_CHECKED, description=_AFTER, headers={**_ETAG, **_REPLAYED})
+@play.response(200, "MoveAnswer", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @play.refuses(
     *_OF_MOVE,
     errors.NotYourTurn,
@@ -676,7 +674,7 @@ def draw(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
 @play.route("/<game_id>/meld", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
 @play.arguments(schemas.MeldRequest(), examples=examples.MELD)
 @play.arguments(schemas.MoveQuery(), location="query")
-@play.response(200, _CHANGED_OR_CHECKED, description=_AFTER, headers={**_ETAG, **_REPLAYED})
+@play.response(200, "MoveAnswer", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @play.refuses(*_OF_MELD, http=_OF_BODY)
 @play.doc(operationId="meld", security=_SEATED)
 def meld(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
@@ -693,7 +691,7 @@ def meld(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
 @play.route("/<game_id>/layoff", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
 @play.arguments(schemas.LayoffRequest(), examples=examples.LAYOFF)
 @play.arguments(schemas.MoveQuery(), location="query")
-@play.response(200, _CHANGED_OR_CHECKED, description=_AFTER, headers={**_ETAG, **_REPLAYED})
+@play.response(200, "MoveAnswer", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @play.refuses(*_OF_LAYOFF, http=_OF_BODY)
 @play.doc(operationId="layoff", security=_SEATED)
 def layoff(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
@@ -708,7 +706,7 @@ def layoff(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
 @play.route("/<game_id>/swap", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
 @play.arguments(schemas.SwapRequest(), examples=examples.SWAP)
 @play.arguments(schemas.MoveQuery(), location="query")
-@play.response(200, _CHANGED_OR_CHECKED, description=_AFTER, headers={**_ETAG, **_REPLAYED})
+@play.response(200, "MoveAnswer", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @play.refuses(*_OF_SWAP, http=_OF_BODY)
 @play.doc(operationId="swap", security=_SEATED)
 def swap(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
@@ -724,7 +722,7 @@ def swap(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
 @play.route("/<game_id>/discard", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
 @play.arguments(schemas.DiscardRequest(), examples=examples.DISCARD)
 @play.arguments(schemas.LastMoveQuery(), location="query")
-@play.response(200, _CHANGED_OR_CHECKED, description=_AFTER, headers={**_ETAG, **_REPLAYED})
+@play.response(200, "MoveAnswer", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @play.refuses(*_OF_DISCARD, http=_OF_BODY)
 @play.doc(operationId="discard", security=_SEATED)
 def discard(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
@@ -740,7 +738,7 @@ def discard(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
 @play.route("/<game_id>/rummy", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
 @play.arguments(schemas.RummyRequest(), examples=examples.RUMMY)
 @play.arguments(schemas.MoveQuery(), location="query")
-@play.response(200, _CHANGED_OR_CHECKED, description=_AFTER, headers={**_ETAG, **_REPLAYED})
+@play.response(200, "MoveAnswer", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @play.refuses(
     *_OF_MOVE,
     errors.NoSuchMeld,
@@ -767,7 +765,7 @@ def rummy(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
 @play.route("/<game_id>/turn", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
 @play.arguments(schemas.TurnRequest(), examples=examples.TURN)
 @play.arguments(schemas.LastMoveQuery(), location="query")
-@play.response(200, _CHANGED_OR_CHECKED, description=_AFTER, headers={**_ETAG, **_REPLAYED})
+@play.response(200, "MoveAnswer", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @play.refuses(*_OF_MELD, *_OF_LAYOFF, *_OF_SWAP, *_OF_DISCARD, errors.TurnUnfinished, http=_OF_BODY)
 @play.doc(operationId="playTurn", security=_SEATED)
 def turn(move: Turn, wish: schemas.MoveWish, game_id: str) -> Response:
@@ -888,3 +886,15 @@ ANSWERS = (
     MatchReplay,
 )
 """The structures that these endpoints answer with, for the contract."""
+
+UNIONS = {
+    "MoveAnswer": {
+        "description": "The answer to a move: what it did, or with `check` that it is legal.",
+        **told_apart("type", {"changed": "Changed", "checked": "Checked"}),
+    },
+    "TablesOrGames": {
+        "description": "Open tables, or with `mine` the caller's own game.",
+        **told_apart("type", {"tables": "TableList", "games": "GameList"}),
+    },
+}
+"""What is answered with one structure or another, by the name in the contract."""
