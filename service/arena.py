@@ -1,19 +1,21 @@
-"""Computer players against each other, in this process and without a store, to measure them.
+"""Contests of two sides and their figures, and computer players against each other in this process.
 
-Each deal of cards is played twice, the second time with the levels' seats exchanged, so that good
+Each deal of cards is played twice, the second time with the sides' seats exchanged, so that good
 cards come to both. Such a pair is one observation: what is said of a contest is a mean of pairs,
 with 1.96 standard errors to each side of it (95 % confidence). All chance comes from the seed, so a
-contest gives the same figures on every machine and on any number of processes; but not its times.
+contest of levels gives the same figures on every machine and on any number of processes; but not
+its times. `service.bots` plays the contests in which a side is a program of somebody else.
 """
 
 import csv
 import io
+import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from multiprocessing import get_context
 from statistics import fmean, stdev
-from typing import Literal, NamedTuple
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -31,21 +33,42 @@ Format = Literal["csv", "json"]
 FEWEST_DEALS = 2
 """Below that there is no spread to tell the confidence from."""
 
-_FIRST, _SECOND = 0, 1
+MOST_ELO = 700
+"""So much is the most that is said of a difference: who won all has no finite one."""
+
+FIRST, SECOND = 0, 1
+"""The two sides, where something is told of each by its place."""
+
 _CONFIDENT = 1.96
 _CHUNK = 5
 """Deals that a process is given at a time."""
 
 
-class Contest(Struct, frozen=True, kw_only=True):
-    """Two levels at one table: the seats are the one's and the other's by turns."""
+Side = TypeVar("Side")
+
+
+class Contest(Struct, Generic[Side], frozen=True, kw_only=True):
+    """Two sides at one table: the seats are the one's and the other's by turns."""
 
     rules: Rules
-    options: str
-    levels: tuple[Level, Level]
+    chosen: Choices
+    sides: tuple[Side, Side]
     deals: int
     """Deals of cards; each is played twice."""
     seed: str
+    """Who knows it knows all cards."""
+
+    def seed_of(self, number: int) -> str:
+        """Where the chance of the deal of that number comes from, from 0."""
+        return f"{self.seed} {self.rules.variant} {number}"
+
+    def dealer_of(self, number: int) -> int:
+        """The seat that deals it: each in turn."""
+        return number % self.rules.players
+
+    def seated(self, exchange: int) -> tuple[int, ...]:
+        """Whose each seat is, FIRST or SECOND; in the second play, `exchange` 1, the other's."""
+        return tuple((seat + exchange) % 2 for seat in range(self.rules.players))
 
 
 class Clock(NamedTuple):
@@ -56,13 +79,44 @@ class Clock(NamedTuple):
 
 
 class Pair(Struct, frozen=True, kw_only=True):
-    """What came of one deal of cards, played twice. Of two figures the first level's is first."""
+    """What came of one deal of cards, played twice. Of two figures the first side's is first."""
 
     wins: tuple[int, int]
     lead: float
-    """How many points a seat of the first level made more than one of the second, a play."""
+    """How many points a seat of the first side made more than one of the second, a play."""
     turns: int
-    clocks: tuple[Clock, Clock]
+    clocks: tuple[Clock, Clock] = (Clock(), Clock())
+
+    @property
+    def score(self) -> float:
+        """The first side's part of both plays, from 0 to 1; what nobody won is half each one's."""
+        return (2 + self.wins[FIRST] - self.wins[SECOND]) / 4
+
+
+class Elo(NamedTuple):
+    """A difference in Elo points with the ends of its confidence interval, MOST_ELO at the most."""
+
+    difference: float
+    low: float
+    high: float
+
+
+class Played(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One play of a contest at a table of a service."""
+
+    deal: int
+    """Which of the contest's, from 1: each is there twice."""
+    seed: str
+    """With the dealer it makes the same cards at any practice table of these options."""
+    dealer: int
+    seats: tuple[str, ...]
+    """Whose each seat was: `first` or `second`."""
+    winner: str | None
+    """`first`, `second`, or null: nobody went out."""
+    lead: float
+    turns: int
+    replay: str | None = None
+    """The file with its replay, if that was kept."""
 
 
 class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -71,8 +125,9 @@ class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
     variant: str
     players: int
     options: str
-    first: Level
-    second: Level
+    first: str
+    """The level, or the command of the bot."""
+    second: str
     seed: str
     deals: int
     plays: int
@@ -80,19 +135,24 @@ class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
     second_won: int
     blocked: int
     first_share: float
-    """Of all plays, blocked ones included, those in which a seat of the first level went out."""
+    """Of all plays, blocked ones included, those in which a seat of the first side went out."""
     first_share_error: float
     lead: float
     lead_error: float
+    elo: float
+    elo_low: float
+    elo_high: float
     turns: float
     first_microseconds: float | None = None
     """What a decision took on average. None: times were not asked for."""
     second_microseconds: float | None = None
+    played: tuple[Played, ...] = ()
+    """Each play, where bots played. In JSON only."""
 
 
 def contest(
-    variant: str, players: int, chosen: Choices, levels: tuple[Level, Level], deals: int, seed: str
-) -> Contest:
+    variant: str, players: int, chosen: Choices, sides: tuple[Side, Side], deals: int, seed: str
+) -> Contest[Side]:
     """A contest by the rules of `variant` with the `chosen` options, a deal at a time.
 
     Raises NoSuchVariant and OptionsRefused.
@@ -106,9 +166,9 @@ def contest(
     )
     if single:
         raise OptionsRefused(single)
-    rules = agree(variant, players, {**chosen, "deals": 1})
-    options = " ".join(f"{name}={_written(value)}" for name, value in sorted(chosen.items()))
-    return Contest(rules=rules, options=options, levels=levels, deals=deals, seed=seed)
+    chosen = {**chosen, "deals": 1}
+    rules = agree(variant, players, chosen)
+    return Contest(rules=rules, chosen=chosen, sides=sides, deals=deals, seed=seed)
 
 
 def choices(texts: Sequence[str]) -> Choices:
@@ -126,7 +186,7 @@ def choices(texts: Sequence[str]) -> Choices:
     return chosen
 
 
-def pairs(contest: Contest, jobs: int) -> Iterator[Pair]:
+def pairs(contest: Contest[Level], jobs: int) -> Iterator[Pair]:
     """Play the contest on so many processes: each deal of cards in its order."""
     play = partial(play_pair, contest)
     if jobs == 1:
@@ -136,40 +196,76 @@ def pairs(contest: Contest, jobs: int) -> Iterator[Pair]:
         yield from pool.imap(play, range(contest.deals), chunksize=_CHUNK)
 
 
-def play_pair(contest: Contest, number: int) -> Pair:
+def play_pair(contest: Contest[Level], number: int) -> Pair:
     """Play the deal of that number twice, with the seats exchanged."""
-    wins, clocks = [0, 0], [Clock(), Clock()]
-    turns, leads = 0, []
-    for exchange in (0, 1):
-        sides = [(seat + exchange) % 2 for seat in range(contest.rules.players)]
-        result = _play(contest, number, sides, clocks)
+    clocks = [Clock(), Clock()]
+    seatings = (contest.seated(0), contest.seated(1))
+    results = [_play(contest, number, sides, clocks) for sides in seatings]
+    pair = pair_of(contest.rules, results, seatings)
+    return msgspec.structs.replace(pair, clocks=(clocks[FIRST], clocks[SECOND]))
+
+
+def pair_of(rules: Rules, results: Sequence[DealResult], seatings: Sequence[Sequence[int]]) -> Pair:
+    """What came of the two plays of a deal; `seatings` says whose each seat was in each."""
+    wins = [0, 0]
+    for result, sides in zip(results, seatings, strict=True):
         if result.winner is not None:
             wins[sides[result.winner]] += 1
-        turns += result.turns
-        leads.append(_lead(result, sides, contest.rules))
     return Pair(
-        wins=(wins[_FIRST], wins[_SECOND]),
-        lead=fmean(leads),
-        turns=turns,
-        clocks=(clocks[_FIRST], clocks[_SECOND]),
+        wins=(wins[FIRST], wins[SECOND]),
+        lead=fmean(map(lead_of, results, seatings, [rules, rules])),
+        turns=sum(result.turns for result in results),
     )
 
 
-def result(contest: Contest, played: Sequence[Pair], *, times: bool = False) -> Result:
+def lead_of(result: DealResult, sides: Sequence[int], rules: Rules) -> float:
+    """How many points a seat of the first side made more than one of the second."""
+    first, second = (
+        fmean(score for score, own in zip(result.scores, sides, strict=True) if own == side)
+        for side in (FIRST, SECOND)
+    )
+    return second - first if rules.scoring == "penalty" else first - second
+
+
+def elo(scores: Sequence[float]) -> Elo:
+    """By how many Elo points the first side is the stronger, told by the scores of the pairs.
+
+    A mean score p is a difference of 400·log10(p / (1 - p)). The interval is that of the score by
+    Wilson's formula, carried over. It takes as many observations as let single plays vary as much
+    as the pairs do, p·(1 - p) / (their variance / their number); their number where one side won
+    all, and nothing varies.
+    """
+    score = fmean(scores)
+    free = score * (1 - score)
+    squared_error = _CONFIDENT**2 * stdev(scores) ** 2 / len(scores)
+    pull = squared_error / free if free else _CONFIDENT**2 / len(scores)
+    middle = (score + pull / 2) / (1 + pull)
+    half = math.sqrt(squared_error + pull**2 / 4) / (1 + pull)
+    return Elo(*map(_elo_points, (score, middle - half, middle + half)))
+
+
+def result(
+    contest: Contest[Side],
+    pairs: Sequence[Pair],
+    *,
+    times: bool = False,
+    played: tuple[Played, ...] = (),
+) -> Result:
     """What the pairs come to; with `times`, also how long a decision took."""
-    plays = 2 * len(played)
-    first, second = (sum(pair.wins[side] for pair in played) for side in (_FIRST, _SECOND))
-    share, share_error = _mean([pair.wins[_FIRST] / 2 for pair in played])
-    lead, lead_error = _mean([pair.lead for pair in played])
-    slow = [_microseconds(played, side) if times else None for side in (_FIRST, _SECOND)]
+    plays = 2 * len(pairs)
+    first, second = (sum(pair.wins[side] for pair in pairs) for side in (FIRST, SECOND))
+    share, share_error = _mean([pair.wins[FIRST] / 2 for pair in pairs])
+    lead, lead_error = _mean([pair.lead for pair in pairs])
+    difference = elo([pair.score for pair in pairs])
+    slow = [_microseconds(pairs, side) if times else None for side in (FIRST, SECOND)]
     return Result(
         variant=contest.rules.variant,
         players=contest.rules.players,
-        options=contest.options,
-        first=contest.levels[_FIRST],
-        second=contest.levels[_SECOND],
+        options=_options(contest.chosen),
+        first=str(contest.sides[FIRST]),
+        second=str(contest.sides[SECOND]),
         seed=contest.seed,
-        deals=len(played),
+        deals=len(pairs),
         plays=plays,
         first_won=first,
         second_won=second,
@@ -178,17 +274,21 @@ def result(contest: Contest, played: Sequence[Pair], *, times: bool = False) -> 
         first_share_error=share_error,
         lead=lead,
         lead_error=lead_error,
-        turns=round(sum(pair.turns for pair in played) / plays, 2),
-        first_microseconds=slow[_FIRST],
-        second_microseconds=slow[_SECOND],
+        elo=difference.difference,
+        elo_low=difference.low,
+        elo_high=difference.high,
+        turns=round(sum(pair.turns for pair in pairs) / plays, 2),
+        first_microseconds=slow[FIRST],
+        second_microseconds=slow[SECOND],
+        played=played,
     )
 
 
 def written(results: Sequence[Result], form: Format) -> str:
     """The results as a file: a line, or an object, for each."""
-    rows = [msgspec.to_builtins(result) for result in results]
     if form == "json":
-        return msgspec.json.format(msgspec.json.encode(rows), indent=2).decode() + "\n"
+        return msgspec.json.format(msgspec.json.encode(results), indent=2).decode() + "\n"
+    rows = [msgspec.to_builtins(msgspec.structs.replace(result, played=())) for result in results]
     text = io.StringIO()
     lines = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     lines.writeheader()
@@ -197,35 +297,40 @@ def written(results: Sequence[Result], form: Format) -> str:
 
 
 HEADING = (
-    "variant     players  first   second  plays   won by first     lead in points   blocked  turns"
+    "variant     players  first   second  plays   won by first     lead in points    "
+    "Elo                      blocked  turns"
 )
 
 
-def line(result: Result) -> str:
-    """The result as a line of the table under HEADING."""
+def line(result: Result, sides: Sequence[str]) -> str:
+    """The result as a line of the table under HEADING, the sides called so."""
     share = f"{result.first_share:.1%} ± {100 * result.first_share_error:.1f}"
     lead = f"{result.lead:+.2f} ± {result.lead_error:.2f}"
+    low, high = _elo_text(result.elo_low), _elo_text(result.elo_high)
+    difference = f"{_elo_text(result.elo)} ({low} to {high})"
     text = (
-        f"{result.variant:<10}  {result.players:>7}  {result.first:<6}  {result.second:<6}  "
-        f"{result.plays:>5}   {share:<13}    {lead:<14}   {result.blocked:>7}  {result.turns:>5.1f}"
+        f"{result.variant:<10}  {result.players:>7}  {sides[FIRST]:<6}  {sides[SECOND]:<6}  "
+        f"{result.plays:>5}   {share:<13}    {lead:<15}   {difference:<23}  "
+        f"{result.blocked:>7}  {result.turns:>5.1f}"
     )
     if result.first_microseconds is None:
         return text
     return f"{text}   {result.first_microseconds:.0f} / {result.second_microseconds:.0f} µs"
 
 
-def _play(contest: Contest, number: int, sides: Sequence[int], clocks: list[Clock]) -> DealResult:
+def _play(
+    contest: Contest[Level], number: int, sides: Sequence[int], clocks: list[Clock]
+) -> DealResult:
     """Play the deal to its end; the seats are the levels' whose place `sides` gives."""
-    rules = contest.rules
-    seed = f"{contest.seed} {rules.variant} {number}"
-    match, _ = new_match(rules, seed, dealer=number % rules.players)
+    rules, seed = contest.rules, contest.seed_of(number)
+    match, _ = new_match(rules, seed, dealer=contest.dealer_of(number))
     now = steps = 0
     while match.deal is not None:
         seat = match.deal.turn
         side = sides[seat]
         seen = sight(match, seat, now, MOST_MOVES)
         begun = time.process_time()
-        move = choose(contest.levels[side], seen, f"{seed} {steps}")
+        move = choose(contest.sides[side], seen, f"{seed} {steps}")
         taken = time.process_time() - begun
         clocks[side] = Clock(clocks[side].decisions + 1, clocks[side].seconds + taken)
         match, _ = apply(match, seat, move, now)
@@ -235,17 +340,22 @@ def _play(contest: Contest, number: int, sides: Sequence[int], clocks: list[Cloc
     return match.last
 
 
-def _lead(result: DealResult, sides: Sequence[int], rules: Rules) -> float:
-    first, second = (
-        fmean(score for score, own in zip(result.scores, sides, strict=True) if own == side)
-        for side in (_FIRST, _SECOND)
-    )
-    return second - first if rules.scoring == "penalty" else first - second
-
-
 def _mean(values: Sequence[float]) -> tuple[float, float]:
     """The mean, and what is on each side of it within the confidence interval."""
     return round(fmean(values), 4), round(_CONFIDENT * stdev(values) / len(values) ** 0.5, 4)
+
+
+def _elo_points(score: float) -> float:
+    if not 0 < score < 1:
+        return math.copysign(MOST_ELO, score - 0.5)
+    points = 400 * math.log10(score / (1 - score))
+    return round(min(max(points, -MOST_ELO), MOST_ELO), 1)
+
+
+def _elo_text(points: float) -> str:
+    if abs(points) == MOST_ELO:
+        return f"> {MOST_ELO}" if points > 0 else f"< -{MOST_ELO}"
+    return f"{points:+.0f}"
 
 
 def _microseconds(played: Sequence[Pair], side: int) -> float:
@@ -261,6 +371,12 @@ def _value(name: str, text: str) -> OptionValue:
     if text in words:
         return words[text]
     return int(text) if text.removeprefix("-").isdecimal() else text
+
+
+def _options(chosen: Choices) -> str:
+    """What was chosen, in a line; each play is a single deal, which goes without saying."""
+    told = sorted((name, value) for name, value in chosen.items() if name != "deals")
+    return " ".join(f"{name}={_written(value)}" for name, value in told)
 
 
 def _written(value: OptionValue) -> str:

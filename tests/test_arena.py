@@ -1,16 +1,19 @@
 """The arena: the same figures every time, seats exchanged, and the better level wins."""
 
 import csv
+import itertools
 import json
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from msgspec.structs import replace
 
-from service.arena import Contest, contest, pairs, play_pair, result
+from service.arena import Contest, contest, elo, pair_of, pairs, play_pair, result
 from service.cli import main
 from service.rummy.computer import Level
+from service.rummy.model import DealResult
 from service.rummy.rules import PRESETS
 
 DEALS = 30
@@ -67,6 +70,52 @@ def test_with_an_odd_number_of_seats_both_levels_sit_equally_often():
     assert outcome.first_won == outcome.second_won
 
 
+# ------------------------------------------------------------------------------------------ Elo
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        # All pairs even: no difference, and no doubt of it.
+        ([0.5] * 10, (0, 0, 0)),
+        # 0.75 is 190.8 points; by Wilson with 99 observations it is between 0.656 and 0.825.
+        ([1.0] * 75 + [0.0] * 25, (190.8, 112.5, 269.2)),
+        ([1.0] * 25 + [0.0] * 75, (-190.8, -269.2, -112.5)),
+        # With a third of the variance it is as with 297: between 0.698 and 0.796.
+        ([1.0] * 50 + [0.5] * 50, (190.8, 145.4, 236.3)),
+        # Who won all of ten is not known to be better than by 160 points, nor how much better.
+        ([1.0] * 10, (700, 166.1, 700)),
+        ([0.0] * 10, (-700, -700, -166.1)),
+        ([1.0] * 500, (700, 700, 700)),
+        ([1.0] * 499 + [0.5], (700, 700, 700)),
+    ],
+)
+def test_a_difference_in_elo_is_that_of_the_scores_with_the_interval_of_wilson(scores, expected):
+    assert elo(scores) == pytest.approx(expected, abs=0.1)
+
+
+def test_what_nobody_won_is_half_a_win():
+    rules = of("straight", "steady", "steady").rules
+    blocked = DealResult(
+        number=1, dealer=0, reason="blocked", hands=((), ()), counts=(0, 0), scores=(0, 0),
+        totals=(0, 0), turns=40,
+    )  # fmt: skip
+    won = replace(blocked, reason="went_out", winner=0, scores=(30, 0))
+    seatings = ((0, 1), (1, 0))
+    scores = [
+        pair_of(rules, results, seatings).score
+        for results in itertools.product((blocked, won), repeat=2)
+    ]
+    assert scores == [0.5, 0.25, 0.75, 0.5]
+
+
+def test_the_table_says_more_than_700_and_no_infinite_number():
+    ran = run("--variant", "seven-card", "--deals", "3", "--first", "sharp", "--second", "random")
+    assert "> 700 (" in ran.output
+    assert "to > 700)" in ran.output
+    assert "inf" not in ran.output
+
+
 # --------------------------------------------------------------------------------- the command
 
 
@@ -101,6 +150,7 @@ def test_the_files_say_what_was_played_and_what_came_of_it(tmp_path: Path):
     assert (objects[0]["first"], objects[0]["second"]) == ("steady", "random")
     assert (objects[0]["deals"], objects[0]["plays"]) == (4, 8)
     assert 0 <= objects[0]["first_share"] <= 1
+    assert objects[0]["elo_low"] <= objects[0]["elo"] <= objects[0]["elo_high"] <= 700
     assert not any("microseconds" in name for name in objects[0])
 
 

@@ -107,6 +107,10 @@ def test_openapi_generator(service: str, tmp_path: Path) -> None:
     check_told(service, run(sys.executable, driver, service, env={"PYTHONPATH": str(tmp_path)}))
 
 
+@pytest.mark.skipif(
+    not TOOLS.exists() and not os.environ.get("CI"),
+    reason="npm could not install the generator; make test says why",
+)
 def test_openapi_typescript_with_openapi_fetch(service: str, tmp_path: Path) -> None:
     (tmp_path / "node_modules").symlink_to(TOOLS, target_is_directory=True)
     for part in ("with_openapi_fetch.ts", "tsconfig.json"):

@@ -60,6 +60,11 @@ def test_the_committed_schema_of_replays_is_what_the_code_says(app: Flask) -> No
     committed = json.loads((COMMITTED / "replay.schema.json").read_text(encoding="utf-8"))
     assert committed == app.test_client().get("/replay.schema.json").json
     Draft202012Validator.check_schema(committed)
+    assert committed["$defs"].keys() >= {
+        schema["$ref"].removeprefix("#/$defs/")
+        for schema in _schemas_in(committed)
+        if "$ref" in schema
+    }
 
 
 def test_the_contract_needs_no_store() -> None:

@@ -225,17 +225,18 @@ def _answer_schemas() -> dict[str, Schema]:
     _, components = msgspec.json.schema_components(
         answers, schema_hook=_text_schema, ref_template="#/components/schemas/{name}"
     )
-    return _with_options(components)
+    components = _with_options(components)
+    lean = {kind.__name__ for kind in _kinds_of(Struct) if kind.__struct_config__.omit_defaults}
+    for name, schema in components.items():
+        _say_what_is_sent(schema, leaves_out=name in lean)
+    return components | games.UNIONS
 
 
 def _with_options(components: dict[str, Schema]) -> dict[str, Schema]:
     """The schemas, with what each option may be in that of the rules."""
     rules = components[Rules.__name__]["properties"]
     rules |= {name: schemas.option_schema(option) for name, option in OPTIONS.items()}
-    lean = {kind.__name__ for kind in _kinds_of(Struct) if kind.__struct_config__.omit_defaults}
-    for name, schema in components.items():
-        _say_what_is_sent(schema, leaves_out=name in lean)
-    return components | games.UNIONS
+    return components
 
 
 def _say_what_is_sent(schema: Schema, *, leaves_out: bool) -> None:

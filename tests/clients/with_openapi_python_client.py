@@ -24,6 +24,7 @@ from rummy_client.models import (
     GameStatus,
     GameView,
     Joined,
+    JoinRequest,
     LayMeld,
     LayOff,
     LayoffRequest,
@@ -39,7 +40,6 @@ from rummy_client.models import (
     TurnRequest,
     VariantId,
 )
-from rummy_client.models.join_request import JoinRequest
 from rummy_client.types import Response, Unset
 
 Answer = Response[Changed | Checked | Problem]

@@ -1,0 +1,150 @@
+"""A service as its clients see it: one that runs somewhere, or one of our own for a while."""
+
+import json
+import os
+import select
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any, TypeVar, cast
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+from uuid import uuid4
+
+import msgspec
+
+from service.config import PREFIX
+from service.processes import end_with_parent
+
+_Kind = TypeVar("_Kind")
+
+_SERVE = "from service.cli import main; main(prog_name='rummy')"
+_START_SECONDS = 90
+_STOP_SECONDS = 15
+_SECONDS = 60
+"""So long a service may be silent."""
+
+_PAUSES = (0.2, 0.5, 1, 2, 4, 8, 15)
+"""So long a request waits, each time, before it is sent again."""
+
+_LONGEST_PAUSE = 60
+_MOST_BYTES = 50_000_000
+_MOST_SAID = 500
+"""So much an error says of what a service has written."""
+
+_LATER = {429, 503}
+
+
+class ServiceError(Exception):
+    """The service did not start, cannot be reached, or refuses what it is asked for."""
+
+
+class Client:
+    """Asks the service at an address, again for half a minute if the line or the service is lost.
+
+    Not if it was never there. Whatever is sent can be sent again unharmed. Raises ServiceError.
+    """
+
+    def __init__(self, address: str) -> None:
+        self.address = address.rstrip("/")
+        self._was_there = False
+
+    def post(self, path: str, body: object, kind: type[_Kind], token: str = "") -> _Kind:
+        """What the service answers to that body, as it is needed here."""
+        headers = {"Content-Type": "application/json", "Idempotency-Key": str(uuid4())}
+        request = Request(  # noqa: S310 (http or https: whoever gave the address has looked)
+            f"{self.address}{path}", msgspec.json.encode(body), headers, method="POST"
+        )
+        content = self._answer(request, token)
+        try:
+            return msgspec.json.decode(content, type=kind)
+        except msgspec.DecodeError as error:
+            raise ServiceError(
+                f"{request.full_url} answered with something else: {error}"
+            ) from error
+
+    def get(self, path: str, token: str = "") -> bytes:
+        """The document at that path."""
+        return self._answer(Request(f"{self.address}{path}"), token)  # noqa: S310 (as above)
+
+    def _answer(self, request: Request, token: str) -> bytes:
+        if token:  # wherever the service might send us on to, it is not for others
+            request.add_unredirected_header("Authorization", f"Bearer {token}")
+        pauses = iter(_PAUSES)
+        while True:
+            try:
+                with urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310 (as above)
+                    content = cast(bytes, answer.read(_MOST_BYTES))
+                self._was_there = True
+                return content
+            except HTTPError as error:
+                pause = next(pauses, None) if error.code in _LATER else None
+                if pause is None:
+                    said = detail_of(error) or str(error)
+                    raise ServiceError(f"{request.full_url}: {said[:_MOST_SAID]}") from error
+                pause = max(pause, _retry_after(error))
+            except (OSError, HTTPException) as error:
+                pause = next(pauses, None) if self._was_there else None
+                if pause is None:
+                    raise ServiceError(
+                        f"{request.full_url} cannot be reached: {str(error)[:_MOST_SAID]}"
+                    ) from error
+            time.sleep(pause)
+
+
+@contextmanager
+def own_service(workers: int) -> Iterator[str]:
+    """The address of a service of our own, by the default settings, that keeps nothing.
+
+    It has a session of its own, so that Ctrl-C does not reach it before those who use it are done,
+    and on Linux it ends with us however we end. Raises ServiceError.
+    """
+    environment = {name: text for name, text in os.environ.items() if not name.startswith(PREFIX)}
+    with tempfile.TemporaryDirectory(prefix="rummy-") as data:
+        options = ["--port=0", f"--workers={workers}", f"--data-dir={data}"]
+        with subprocess.Popen(
+            [sys.executable, "-c", _SERVE, "serve", *options],
+            cwd=Path(__file__).parent.parent,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+            preexec_fn=end_with_parent(),  # noqa: PLW1509 (it only calls prctl)
+        ) as process:
+            try:
+                yield _greeted(process)
+            finally:
+                process.terminate()
+                try:
+                    process.wait(_STOP_SECONDS)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+
+
+def detail_of(error: HTTPError) -> str:
+    """What the service says in a refusal; empty if it is not one of a service like ours."""
+    try:
+        problem: Any = json.loads(error.read(_MOST_BYTES))
+        return f"{problem['detail']} ({error.code} {problem['code']})"
+    except (OSError, HTTPException, ValueError, KeyError, TypeError):
+        return ""
+
+
+def _greeted(process: subprocess.Popen[bytes]) -> str:
+    """The address that a service says it is served at."""
+    assert process.stdout is not None, "it is a pipe"  # noqa: S101
+    if select.select([process.stdout], [], [], _START_SECONDS)[0]:
+        for word in process.stdout.readline().decode().split():
+            if word.startswith("http://"):
+                return word
+    raise ServiceError("The service did not start.")
+
+
+def _retry_after(error: HTTPError) -> int:
+    seconds = error.headers.get("Retry-After", "")
+    return min(int(seconds), _LONGEST_PAUSE) if seconds.isdecimal() else 0
