@@ -151,6 +151,13 @@ def test_the_bots_need_nothing_but_their_languages():
     assert all(name.startswith("node:") for name in imported)
 
 
+def test_the_files_that_the_kit_speaks_of_are_there():
+    text = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([\w./-]+)(?:#[\w-]+)?\)", text)
+    assert links
+    assert [link for link in links if not (ROOT / "examples" / link).exists()] == []
+
+
 # ----------------------------------------------------------------------------------- they play
 
 
