@@ -28,11 +28,20 @@ PROJECT := $(VENV)/.project-installed
 DEV     := $(VENV)/.dev-installed
 TOOLS   := openapi/node_modules/.installed
 
+# What checks the contract. Redocly asks nobody for newer versions, and redocly.yaml turns off its
+# telemetry; it talks even if nothing is wrong, so that is shown only if something is.
+SPECTRAL := $(NODE) openapi/node_modules/.bin/spectral
+REDOCLY  := REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(NODE) openapi/node_modules/.bin/redocly
+
+# The contract of the last release, which each later one is held against.
+RELEASED := openapi/released
+
 .DEFAULT_GOAL := help
-.PHONY: help run demo test fuzz lint format openapi playthroughs translations lock clean
+.PHONY: help run demo test fuzz lint format openapi release-contract playthroughs translations lock \
+        clean
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo
 	@echo "  PORT=$(PORT) WORKERS=$(WORKERS) DATA=$(DATA) can be set for make run."
 
@@ -48,18 +57,33 @@ test: $(DEV) $(PROJECT) $(TOOLS)  ## run all tests
 fuzz: $(DEV) $(PROJECT)  ## attack the service with CASES requests made from the contract
 	RUMMY_FUZZ_CASES=$(CASES) RUMMY_FUZZ_SEED=$(SEED) $(BIN)/pytest -q -s tests/test_schemathesis.py
 
-lint: $(DEV) $(PROJECT) $(TOOLS)  ## check style, types and layers
+lint: $(DEV) $(PROJECT) $(TOOLS)  ## check style, types, layers and the contract
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/openapi-spec-validator --validation-errors all openapi/openapi.json
+	@[ -e $(TOOLS) ] || echo "SKIPPED, as npm could not install them: Spectral and Redocly." >&2
+	@[ ! -e $(TOOLS) ] || $(SPECTRAL) lint --quiet --fail-severity hint --ruleset openapi/spectral.yaml \
+	    openapi/openapi.json
+	@[ ! -e $(TOOLS) ] || { said=$$($(REDOCLY) lint --config openapi/redocly.yaml --format stylish \
+	    openapi/openapi.json 2>&1) || { echo "$$said"; exit 1; }; }
 
 format: $(DEV)  ## lay out the code and sort its imports
 	$(BIN)/ruff check --select I --fix .
 	$(BIN)/ruff format .
 
-openapi: $(PROJECT)  ## write the contract into openapi/
+openapi: $(DEV) $(PROJECT)  ## record the examples of the contract again and write it into openapi/
+	RUMMY_REWRITE=1 $(BIN)/pytest --quiet tests/test_recording.py -k what_the_service_answers
 	$(BIN)/rummy openapi
+
+release-contract: $(DEV) openapi  ## keep the contract as that of a release
+	@version=$$($(BIN)/python -c 'import service; print(service.__version__)'); \
+	if grep -qs "\"version\": \"$$version\"" $(RELEASED)/openapi.json; then \
+	    echo "$$version is released already: raise __version__ in service/__init__.py." >&2; exit 1; fi
+	@[ ! -d $(RELEASED) ] || $(BIN)/pytest -q tests/test_compatibility.py
+	@mkdir -p $(RELEASED)
+	cp openapi/openapi.json openapi/replay.schema.json $(RELEASED)/
 
 playthroughs: $(DEV) $(PROJECT)  ## record the playthroughs again
 	RUMMY_REWRITE=1 $(BIN)/pytest tests/test_playthroughs.py
@@ -108,5 +132,6 @@ $(DEV): requirements-dev.lock $(RUNTIME)
 $(TOOLS): openapi/package-lock.json $(DEV)
 	@echo "Installing what checks the contract ..."
 	@rm -f $@
-	@$(NPM) ci --silent --prefix openapi
-	@touch $@
+	@if $(NPM) ci --loglevel error --prefix openapi >/dev/null; then touch $@; else \
+	    echo "Node or npm's registry is not there: what needs them will be SKIPPED." >&2; \
+	    [ -z "$$CI" ]; fi

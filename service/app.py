@@ -1,21 +1,27 @@
 """The composition root: the Flask app with everything it needs, made from a configuration."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from service import api
+from service.api.deprecation import DEPRECATED, Deprecated
 from service.config import Config
 from service.store import Expiry, Store
 from service.tables import Tables
 from service.watch import Watch
 
 
-def create_app(config: Config, stopping: Callable[[], bool] | None = None) -> Flask:
+def create_app(
+    config: Config,
+    stopping: Callable[[], bool] | None = None,
+    deprecated: Mapping[str, Deprecated] = DEPRECATED,
+) -> Flask:
     """The service as a WSGI app. `config.redis_url` must name a store; it need not be up yet.
 
     `stopping` says whether the process is about to end, so that nobody is kept waiting then.
+    `deprecated` has the operations that will go some day, by operationId.
     """
     app = Flask("service", static_folder=None)
     app.url_map.merge_slashes = False
@@ -30,7 +36,7 @@ def create_app(config: Config, stopping: Callable[[], bool] | None = None) -> Fl
             config.expire_finished_seconds,
         ),
     )
-    api.register(app, Tables(store, Watch(url, stopping)))
+    api.register(app, Tables(store, Watch(url, stopping)), deprecated)
     if config.proxies:
         hops = config.proxies
         # Flask means this attribute to be wrapped, but its type is that of a method.

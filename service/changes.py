@@ -24,7 +24,7 @@ from service.game import Event, Game, Logged, Remembered
 from service.seating import find_seat, first_commitment
 from service.store import LostRace, Mark, Store
 from service.text import Text
-from service.tokens import hash_of, new_salt, new_seed, new_token, token_for
+from service.tokens import Chance, hash_of, new_salt, new_seed, new_token, token_for
 
 MOST_ATTEMPTS = 32
 """How often a change is tried anew after somebody else's came first."""
@@ -71,10 +71,11 @@ class Done(Struct, frozen=True):
 class Changes:
     """The games in a store, as they go on. Holds no state of theirs."""
 
-    def __init__(self, store: Store, clock: Callable[[], int]) -> None:
+    def __init__(self, store: Store, clock: Callable[[], int], chance: Chance) -> None:
         """`clock` gives the time in milliseconds since 1970 (UTC)."""
         self._store = store
         self._clock = clock
+        self._chance = chance
         self._going_on = [threading.Lock() for _ in range(_LOCKS)]
 
     def begin(
@@ -122,7 +123,7 @@ class Changes:
             if due:
                 after, steps = gone_on(game, now)
             else:
-                game, fixed = _with_seed(game)
+                game, fixed = _with_seed(game, self._chance)
                 after, events = act(game, now)
                 events = fixed + events
                 if not events and mark is None:
@@ -207,11 +208,11 @@ def foreseen(before: Game, game: Game, events: tuple[Event, ...], now: int) -> G
     return _numbered(before, game, (Step(events),), now)[0]
 
 
-def claimed(terms: Terms, game_id: str) -> Claim:
+def claimed(terms: Terms, game_id: str, chance: Chance) -> Claim:
     """A new token of that game, which can be made again from the key of the terms, if any."""
     if terms.key is None:
-        return Claim(new_token(game_id))
-    salt = new_salt()
+        return Claim(new_token(game_id, chance))
+    salt = new_salt(chance)
     return Claim(token_for(game_id, terms.key, salt), salt)
 
 
@@ -255,11 +256,11 @@ def guard_same_request(mark: Mark, remembered: Remembered) -> None:
         )
 
 
-def _with_seed(game: Game) -> tuple[Game, tuple[Event, ...]]:
+def _with_seed(game: Game, chance: Chance) -> tuple[Game, tuple[Event, ...]]:
     """The game with a seed, should it be a table of before seeds were fixed when it was made."""
     if game.seed or game.match or game.closed:
         return game, ()
-    game = replace(game, seed=new_seed())
+    game = replace(game, seed=new_seed(chance))
     return game, first_commitment(game)
 
 

@@ -58,16 +58,27 @@ class FieldProblem(Struct, frozen=True):
     """What is wrong with one field of a request."""
 
     field: Annotated[str, Meta(description="The field's path, such as `cards.2`.")]
-    reason: Text
+    reason: Annotated[
+        Text, Meta(description="What is wrong with its value, in the caller's language.")
+    ]
 
 
 class OptionProblem(Struct, frozen=True):
     """Why an option was refused."""
 
-    option: str
-    value: bool | int | str | None
-    reason: Text
-    rule: Annotated[str | None, Meta(description="The clause that the option is about.")]
+    option: Annotated[str, Meta(description="The name of the option, as it was sent.")]
+    value: Annotated[
+        bool | int | str | None,
+        Meta(
+            description="The value that it would have: what was sent, or else what follows from "
+            "the variant and the other options; null means what it does for this option."
+        ),
+    ]
+    reason: Annotated[Text, Meta(description="Why it cannot be, in the caller's language.")]
+    rule: Annotated[
+        str | None,
+        Meta(description="The clause that the option is about; null: there is no such option."),
+    ]
 
 
 class BadCard(BadInput):

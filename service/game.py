@@ -1,9 +1,9 @@
 """The record that is stored of one game, what its log holds, and the codec of both."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from service.errors import UnreadableRecord
@@ -25,6 +25,7 @@ STAND_IN: Level = "steady"
 
 Status = Literal["waiting", "playing", "finished", "closed"]
 Away = Literal["left", "timed_out"]
+PlayerName = Annotated[str, Meta(description="The name of the player.")]
 
 
 class Seat(Struct, frozen=True):
@@ -136,23 +137,25 @@ class Joined(Struct, frozen=True, tag="joined", tag_field="type"):
     In a rematch it may lie between others: those behind move back.
     """
 
-    seat: int
-    name: str
-    computer: Level | None = None
+    seat: Annotated[model.SeatNumber, Meta(description="The seat taken.")]
+    name: PlayerName
+    computer: Annotated[
+        Level | None, Meta(description="The level of a computer player; null: a person.")
+    ] = None
 
 
 class Left(Struct, frozen=True, tag="left", tag_field="type"):
     """A player left: before the start the seats behind move up; later the computer plays on."""
 
-    seat: int
-    name: str
+    seat: Annotated[model.SeatNumber, Meta(description="The seat that the player had until then.")]
+    name: PlayerName
 
 
 class Removed(Struct, frozen=True, tag="removed", tag_field="type"):
     """The host removed a player before the start; the seats behind move up."""
 
-    seat: int
-    name: str
+    seat: Annotated[model.SeatNumber, Meta(description="The seat that the player had until then.")]
+    name: PlayerName
 
 
 class Closed(Struct, frozen=True, tag="closed", tag_field="type"):
@@ -160,22 +163,22 @@ class Closed(Struct, frozen=True, tag="closed", tag_field="type"):
 
 
 class WentAway(Struct, frozen=True, tag="went_away", tag_field="type"):
-    """A player let too many turns pass; the computer plays the seat from now on."""
+    """A player let too many turns pass; the computer plays the seat from now on (table.2)."""
 
-    seat: int
+    seat: Annotated[model.SeatNumber, Meta(description="The player's seat.")]
 
 
 class Returned(Struct, frozen=True, tag="returned", tag_field="type"):
     """A player took the own seat back from the computer."""
 
-    seat: int
+    seat: Annotated[model.SeatNumber, Meta(description="The player's seat.")]
 
 
 class EntropyAdded(Struct, frozen=True, tag="entropy_added", tag_field="type"):
     """A seat added entropy to the chance of the next deal, in the place of what it had added."""
 
-    seat: int
-    entropy: str
+    seat: Annotated[model.SeatNumber, Meta(description="Who added it.")]
+    entropy: Annotated[str, Meta(description="1 to 100 printable ASCII characters, no spaces.")]
 
 
 class Started(Struct, frozen=True, tag="started", tag_field="type"):
@@ -185,14 +188,17 @@ class Started(Struct, frozen=True, tag="started", tag_field="type"):
     items, as in logs of before that was possible, they mean 0 for each.
     """
 
-    players: int
-    totals: tuple[int, ...] = ()
+    players: Annotated[model.Count, Meta(description="How many play.")]
+    totals: Annotated[
+        tuple[model.Count, ...],
+        Meta(description="The points that each begins with, by seat; no items: 0 for each."),
+    ] = ()
 
 
 class Rematch(Struct, frozen=True, tag="rematch", tag_field="type"):
     """A player asked for a rematch, which is that game."""
 
-    game: str
+    game: Annotated[str, Meta(description="The id of the game that follows.")]
 
 
 TableEvent = (

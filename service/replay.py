@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from service import __version__
 from service.errors import BadReplay, NoReplay
-from service.game import Game, Logged, TableEvent
+from service.game import Game, Logged, PlayerName, TableEvent
 from service.rummy.cards import Card, pack
 from service.rummy.computer import Level
 from service.rummy.model import (
@@ -51,7 +51,7 @@ _Number = Annotated[int, Meta(ge=0, le=999_999_999)]
 class ReplaySeat(Struct, frozen=True):
     """Who sat there when the match ended, or sits there now."""
 
-    name: str
+    name: PlayerName
     computer: Annotated[
         Level | None, Meta(description="The level of a computer player; null: a person.")
     ]
@@ -60,13 +60,16 @@ class ReplaySeat(Struct, frozen=True):
 class ReplayMove(Struct, frozen=True, kw_only=True):
     """A move as it was made."""
 
-    seat: SeatNumber
-    move: Move
+    seat: Annotated[SeatNumber, Meta(description="Who made it.")]
+    move: Annotated[
+        Move,
+        Meta(description="The move, complete: jokers are named, and the card taken or called."),
+    ]
     drawn: Annotated[
         Card | None,
         Meta(description="The card that the stock gave; null: it was no draw from the stock."),
     ]
-    at: Instant
+    at: Annotated[Instant, Meta(description="When it was made, in UTC.")]
     forced: Annotated[bool, Meta(description="Whether the clock did it, not the player.")]
     event: Annotated[int, Meta(ge=1, description="Its number in the log of the game.")]
 
@@ -75,8 +78,8 @@ class ReplayDeal(Struct, frozen=True, kw_only=True):
     """A deal that has ended: its cards, every move, the count, and the proof of its chance."""
 
     number: Annotated[_Number, Meta(description="Which deal of the match, from 1.")]
-    dealer: SeatNumber
-    totals: Annotated[tuple[_Number, ...], Meta(description="By seat, before the deal.")]
+    dealer: Annotated[SeatNumber, Meta(description="The seat that dealt.")]
+    totals: Annotated[tuple[_Number, ...], Meta(description="The points before the deal, by seat.")]
     cards: Annotated[
         tuple[Card, ...], Meta(description="The whole pack, the first card to be dealt first.")
     ]
@@ -94,7 +97,7 @@ class ReplayDeal(Struct, frozen=True, kw_only=True):
             "another deal: nothing is proved of them."
         ),
     ]
-    moves: tuple[ReplayMove, ...]
+    moves: Annotated[tuple[ReplayMove, ...], Meta(description="All of them, in order.")]
     result: Annotated[
         DealResult | None, Meta(description="How it ended; null: it was given up (table.5).")
     ]
@@ -104,8 +107,13 @@ class ReplayDeal(Struct, frozen=True, kw_only=True):
 class ReplayPosition(Struct, frozen=True, kw_only=True):
     """How things stood, with every hand open."""
 
-    hands: tuple[tuple[Card, ...], ...]
-    melds: tuple[MeldView, ...]
+    hands: Annotated[
+        tuple[tuple[Card, ...], ...],
+        Meta(description="All hands, by seat; each by suit, then rank."),
+    ]
+    melds: Annotated[
+        tuple[MeldView, ...], Meta(description="Those on the table, as they were laid.")
+    ]
     stock: Annotated[Count, Meta(description="Cards in the stock.")]
     pile: Annotated[tuple[Card, ...], Meta(description="The discard pile; the upcard is the last.")]
 
@@ -113,9 +121,9 @@ class ReplayPosition(Struct, frozen=True, kw_only=True):
 class _Replay(Struct, frozen=True, kw_only=True):
     """What is told of the table."""
 
-    game: str
-    options: Rules
-    seats: tuple[ReplaySeat, ...]
+    game: Annotated[str, Meta(description="The id of the game.")]
+    options: Annotated[Rules, Meta(description="Every option's effective value at the table.")]
+    seats: Annotated[tuple[ReplaySeat, ...], Meta(description="Clockwise, from seat 0.")]
     practice: Annotated[
         bool, Meta(description="Whether it was a practice table: then somebody knew the cards.")
     ]
@@ -141,8 +149,10 @@ class DealReplay(_Replay, frozen=True, kw_only=True, tag_field="format", tag="ru
 class MatchReplay(_Replay, frozen=True, kw_only=True, tag_field="format", tag="rummy-replay-1"):
     """All deals of a match that have ended, in order, and its result if it is over."""
 
-    deals: tuple[ReplayDeal, ...]
-    result: Annotated[MatchResult | None, Meta(description="Null: the match goes on.")]
+    deals: Annotated[tuple[ReplayDeal, ...], Meta(description="In order, from the first.")]
+    result: Annotated[
+        MatchResult | None, Meta(description="How the match ended; null: it goes on.")
+    ]
 
 
 Document = DealReplay | MatchReplay

@@ -1,5 +1,6 @@
 """The use cases: each loads a game, lets the rules decide and commits, or only looks."""
 
+import secrets
 import time
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import suppress
@@ -64,6 +65,7 @@ from service.seating import (
 from service.store import Mark, Store
 from service.text import Text
 from service.tokens import (
+    Chance,
     game_id_for,
     game_id_of,
     hash_of,
@@ -124,12 +126,22 @@ class News(Struct, frozen=True):
 class Tables:
     """All that can be done with games. Holds no state but its connections to the store."""
 
-    def __init__(self, store: Store, watch: Watch, clock: Callable[[], int] | None = None) -> None:
-        """`clock` gives the time in milliseconds since 1970 (UTC)."""
+    def __init__(
+        self,
+        store: Store,
+        watch: Watch,
+        clock: Callable[[], int] | None = None,
+        chance: Chance = secrets.token_bytes,
+    ) -> None:
+        """`clock` gives the time in milliseconds since 1970 (UTC).
+
+        All that nobody may foresee comes from `chance`: ids, tokens, salts and seeds.
+        """
         self._store = store
         self._watch = watch
         self.clock = clock or _milliseconds
-        self._changes = Changes(store, self.clock)
+        self._chance = chance
+        self._changes = Changes(store, self.clock, chance)
 
     # --------------------------------------------------------------------------- tables and seats
 
@@ -144,10 +156,10 @@ class Tables:
         if mark and (before := self._made_before(mark, terms)):
             return before
         now = self.clock()
-        empty = empty_table(wanted, new_game_id(), now, new_seed())
+        empty = empty_table(wanted, new_game_id(self._chance), now, new_seed(self._chance))
         # Two requests with one key come to the same id, and so to one table.
         game_id = self._store.id_for(mark, empty.id) if mark else empty.id
-        claim = claimed(terms, game_id)
+        claim = claimed(terms, game_id, self._chance)
         code = hash_of_invitation(game_id, invitation_for(claim.token)) if wanted.private else None
         empty = replace(empty, id=game_id, invitation=code)
         game, joined = seated(empty, Seat(name, hash_of(claim.token)), now)
@@ -175,7 +187,7 @@ class Tables:
         StaleVersion, OptionsDoNotFit, TooBusy, BadIdempotencyKey and IdempotencyKeyReused.
         """
         mark = mark_of_claim(terms, "join", [name, invitation, *_if_set(entropy)])
-        claim = claimed(terms, game_id)
+        claim = claimed(terms, game_id, self._chance)
         seat = Seat(clean_name(name), hash_of(claim.token), entropy=entropy or "")
         code = None if invitation is None else hash_of_invitation(game_id, invitation)
 
@@ -216,7 +228,7 @@ class Tables:
             guard_version(old, terms.version)
         if guard_playing(old).result is None:
             raise MatchNotOver(Text("A rematch can be asked for when the match is over."))
-        self._changes.begin(*rematch_of(old, new_id, self.clock(), new_seed()))
+        self._changes.begin(*rematch_of(old, new_id, self.clock(), new_seed(self._chance)))
         name = old.seats[place].name
         seat = Seat(name, hash_of(claim.token), place=place, entropy=entropy or "")
 

@@ -4,20 +4,24 @@ import base64
 import hashlib
 import hmac
 import re
-import secrets
+from collections.abc import Callable
 
 from service.errors import BadToken
 from service.text import Text
 
+Chance = Callable[[int], bytes]
+"""Gives so many random bytes: `secrets.token_bytes`, but where a run is to be the same again."""
+
 _TOKEN = re.compile(r"([a-z2-7]{16})\.[A-Za-z0-9_-]{43}")
 _ID_BYTES = 10
+_SECRET_BYTES = 32
 _CODE_LETTERS = 10
 _SEPARATORS = re.compile(r"[\s-]+")
 
 
-def new_game_id() -> str:
+def new_game_id(chance: Chance) -> str:
     """The id of a game: 80 random bits."""
-    return _id(secrets.token_bytes(_ID_BYTES))
+    return _id(chance(_ID_BYTES))
 
 
 def game_id_for(secret: str, purpose: str) -> str:
@@ -28,25 +32,24 @@ def game_id_for(secret: str, purpose: str) -> str:
     return _id(_derived(secret, purpose)[:_ID_BYTES])
 
 
-def new_token(game_id: str) -> str:
+def new_token(game_id: str, chance: Chance) -> str:
     """A token of 256 random bits that also says which game it opens."""
-    return f"{game_id}.{secrets.token_urlsafe(32)}"
+    return _token(game_id, chance(_SECRET_BYTES))
 
 
 def token_for(game_id: str, secret: str, salt: str) -> str:
     """The one token of that game that belongs to a secret of the client's and a salt of ours."""
-    bits = _derived(secret, f"token {game_id} {salt}")
-    return f"{game_id}.{base64.urlsafe_b64encode(bits).decode().rstrip('=')}"
+    return _token(game_id, _derived(secret, f"token {game_id} {salt}"))
 
 
-def new_salt() -> str:
+def new_salt(chance: Chance) -> str:
     """256 random bits, in hex."""
-    return secrets.token_hex(32)
+    return chance(_SECRET_BYTES).hex()
 
 
-def new_seed() -> str:
+def new_seed(chance: Chance) -> str:
     """Where all chance of a match comes from: 256 random bits, in hex."""
-    return secrets.token_hex(32)
+    return chance(_SECRET_BYTES).hex()
 
 
 def invitation_for(token: str) -> str:
@@ -84,3 +87,7 @@ def _derived(secret: str, purpose: str) -> bytes:
 
 def _id(bits: bytes) -> str:
     return base64.b32encode(bits).decode().lower()
+
+
+def _token(game_id: str, bits: bytes) -> str:
+    return f"{game_id}.{base64.urlsafe_b64encode(bits).decode().rstrip('=')}"

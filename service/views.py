@@ -19,6 +19,7 @@ from service.game import (
     Joined,
     Left,
     Logged,
+    PlayerName,
     Rematch,
     Removed,
     Returned,
@@ -82,6 +83,9 @@ VariantId = Annotated[
 Version = Annotated[
     int, Meta(ge=1, description="Counts the changes of a game. The ETag is this number.")
 ]
+_VariantName = Annotated[str, Meta(description="The name of the variant.")]
+_VariantSummary = Annotated[str, Meta(description="What is special about the variant.")]
+_VariantSource = Annotated[str, Meta(description="The rule text that the variant follows.")]
 GameStatus = Annotated[
     Status,
     Meta(
@@ -105,7 +109,7 @@ class SeatView(Struct, frozen=True):
     """A taken seat. Seats are numbered clockwise. Before the start they have no gaps."""
 
     seat: SeatNumber
-    name: str
+    name: PlayerName
     host: Annotated[bool, Meta(description="Whether its player may start the match.")]
     computer: Annotated[
         Level | None, Meta(description="The level of the computer that plays it; null: a person.")
@@ -113,8 +117,8 @@ class SeatView(Struct, frozen=True):
     away: Annotated[
         Away | None,
         Meta(
-            description="Why the computer plays a person's seat: who `left`, or let too many turns "
-            "pass, can take it back."
+            description="Why the computer plays a person's seat, who can take it back: the player "
+            "`left`, or `timed_out` by letting too many turns pass (table.2). Null: it is not so."
         ),
     ]
 
@@ -133,7 +137,7 @@ class GameView(Struct, frozen=True, kw_only=True):
     autostart: Annotated[bool, Meta(description="Whether it starts with the last seat taken.")]
     size: Annotated[Count, Meta(description="How many seats the table has.")]
     seats: Annotated[tuple[SeatView, ...], Meta(description="Those taken, clockwise.")]
-    you: Annotated[SeatNumber | None, Meta(description="The caller's seat.")]
+    you: Annotated[SeatNumber | None, Meta(description="The caller's seat; null: none here.")]
     options: Annotated[
         Rules,
         Meta(description="Every option's effective value; before the start, for a full table."),
@@ -142,20 +146,41 @@ class GameView(Struct, frozen=True, kw_only=True):
         tuple[Deviation, ...],
         Meta(description="Written down: where the options differ from the variant's own."),
     ]
-    created_at: Instant
-    changed_at: Annotated[Instant, Meta(description="When it came to this version.")]
-    expires_at: Annotated[Instant, Meta(description="When it is deleted if nobody moves.")]
+    created_at: Annotated[Instant, Meta(description="When the table was made, in UTC.")]
+    changed_at: Annotated[Instant, Meta(description="When it came to this version, in UTC.")]
+    expires_at: Annotated[Instant, Meta(description="When it is deleted if nobody moves, in UTC.")]
     turn_ends_at: Annotated[
         Instant | None,
-        Meta(description="When the turn is played by force (table.1); null: there is no clock."),
+        Meta(
+            description="When the turn is played by force (table.1), in UTC; null: there is no "
+            "clock, or no person is on turn."
+        ),
     ]
-    rematch: Annotated[GameId | None, Meta(description="The game that follows this one.")]
-    rematch_of: Annotated[GameId | None, Meta(description="The game that this one follows.")]
-    deal: Annotated[DealView | None, Meta(description="Null before the start and after the end.")]
-    hand: Annotated[tuple[Card, ...] | None, Meta(description="The caller's cards.")]
+    rematch: Annotated[
+        GameId | None,
+        Meta(description="The game that follows this one; null: nobody has asked for a rematch."),
+    ]
+    rematch_of: Annotated[
+        GameId | None,
+        Meta(description="The game that this one follows; null: it is no rematch."),
+    ]
+    deal: Annotated[
+        DealView | None,
+        Meta(description="The deal being played; null: before the start and after the end."),
+    ]
+    hand: Annotated[
+        tuple[Card, ...] | None,
+        Meta(
+            description="The caller's cards, by suit, then rank; null: the caller has no seat, or "
+            "no deal is being played."
+        ),
+    ]
     may_not_discard: Annotated[
         Card | None,
-        Meta(description="The upcard that the caller took, if it may not go back this turn."),
+        Meta(
+            description="The upcard that the caller took and may not discard this turn "
+            "(straight.4, common.14); null: there is none."
+        ),
     ]
     moves: Annotated[
         tuple[Move, ...],
@@ -170,12 +195,17 @@ class GameView(Struct, frozen=True, kw_only=True):
         MemoryView | None,
         Meta(
             description="Asked for with `memory=true`: what everybody saw of the deal being played "
-            "(table.7). Else null, and before the start and after the end."
+            "(table.7). Null: not asked for, or no deal is being played."
         ),
     ]
     totals: Annotated[tuple[Count, ...], Meta(description="The points so far, by seat.")]
-    last_deal: Annotated[DealResult | None, Meta(description="How the deal before ended.")]
-    result: Annotated[MatchResult | None, Meta(description="Set once the match is over.")]
+    last_deal: Annotated[
+        DealResult | None,
+        Meta(description="How the last deal that ended went; null: none has ended."),
+    ]
+    result: Annotated[
+        MatchResult | None, Meta(description="How the match ended; null: it is not over.")
+    ]
     fairness: Annotated[
         Fairness | None,
         Meta(
@@ -191,9 +221,9 @@ class LogEntry(Struct, frozen=True):
     id: Annotated[int, Meta(ge=1, description="Counts from 1 without gaps.")]
     game: GameId
     version: Annotated[Version, Meta(description="The version that the change made.")]
-    at: Instant
+    at: Annotated[Instant, Meta(description="When it happened, in UTC.")]
     forced: Annotated[bool, Meta(description="Whether the clock did it, not the player.")]
-    event: (
+    event: Annotated[
         Joined
         | Left
         | Removed
@@ -203,8 +233,9 @@ class LogEntry(Struct, frozen=True):
         | EntropyAdded
         | Started
         | Rematch
-        | PublicEvent
-    )
+        | PublicEvent,
+        Meta(description="What happened, as far as the reader may know it, by its `type`."),
+    ]
 
 
 class Changed(Struct, frozen=True, tag_field="type", tag="changed"):
@@ -221,7 +252,7 @@ class Changed(Struct, frozen=True, tag_field="type", tag="changed"):
 class Seated(Struct, frozen=True):
     """The answer to taking a seat, with the token that is the seat's key."""
 
-    seat: SeatNumber
+    seat: Annotated[SeatNumber, Meta(description="The seat taken, by the number it has now.")]
     token: Annotated[
         SeatToken,
         Meta(
@@ -232,7 +263,8 @@ class Seated(Struct, frozen=True):
     invitation: Annotated[
         str | None,
         Meta(
-            description="The maker of a private table gets the code here that joining takes.",
+            description="The maker of a private table gets the code here that joining takes; null "
+            "for everybody else.",
             extra_json_schema={"examples": ["k7fq2-mxp4d"]},
         ),
     ]
@@ -245,7 +277,7 @@ class SandboxSeat(Struct, frozen=True):
     """A seat of a sandbox, with the token that is its key."""
 
     seat: SeatNumber
-    name: str
+    name: PlayerName
     token: SeatToken
 
 
@@ -286,21 +318,23 @@ class TableView(Struct, frozen=True, kw_only=True):
         tuple[Deviation, ...],
         Meta(description="Written down: where the options differ from the variant's own."),
     ]
-    created_at: Instant
-    expires_at: Annotated[Instant, Meta(description="When it is deleted if nobody comes.")]
+    created_at: Annotated[Instant, Meta(description="When it was made, in UTC.")]
+    expires_at: Annotated[Instant, Meta(description="When it is deleted if nobody comes, in UTC.")]
 
 
 class TableList(Struct, frozen=True, tag_field="type", tag="tables"):
     """Open public tables, the newest first."""
 
-    tables: tuple[TableView, ...]
-    next: Annotated[str | None, Meta(description="The `cursor` of the next page, if any.")]
+    tables: Annotated[tuple[TableView, ...], Meta(description="One page of them.")]
+    next: Annotated[
+        str | None, Meta(description="The `cursor` of the next page; null: this is the last one.")
+    ]
 
 
 class GameList(Struct, frozen=True, tag_field="type", tag="games"):
     """The games that the caller's token has a seat in."""
 
-    games: tuple[GameView, ...]
+    games: Annotated[tuple[GameView, ...], Meta(description="One, or none if the game is gone.")]
 
 
 class OwnGame(Struct, frozen=True):
@@ -330,7 +364,7 @@ class OwnGames(Struct, frozen=True):
 class EventList(Struct, frozen=True):
     """A page of a game's log."""
 
-    events: tuple[LogEntry, ...]
+    events: Annotated[tuple[LogEntry, ...], Meta(description="In order, without gaps.")]
     last: Annotated[Count, Meta(description="The `after` of the next page: the last id here.")]
     more: Annotated[bool, Meta(description="Whether the log went on when it was read.")]
     status: GameStatus
@@ -340,7 +374,9 @@ class MoveList(Struct, frozen=True):
     """Every legal move of the caller, as bodies for POST /v1/games/{game_id}/{move}."""
 
     version: Version
-    moves: tuple[Move, ...]
+    moves: Annotated[
+        tuple[Move, ...], Meta(description="Those the caller may make now; none: it cannot act.")
+    ]
     truncated: Annotated[bool, Meta(description="Whether there are more than are listed.")]
 
 
@@ -353,26 +389,45 @@ class Score(Struct, frozen=True):
     totals: Annotated[tuple[Count, ...], Meta(description="The points so far, by seat.")]
     deals: Annotated[tuple[DealResult, ...], Meta(description="The deals that ended, in order.")]
     more: Annotated[bool, Meta(description="Whether there are more finished deals.")]
-    result: Annotated[MatchResult | None, Meta(description="Set once the match is over.")]
+    result: Annotated[
+        MatchResult | None, Meta(description="How the match ended; null: it is not over.")
+    ]
 
 
 class DefaultFor(Struct, frozen=True):
-    """An option's default for a number of players; null: none, or unlimited."""
+    """An option's default for a number of players."""
 
-    players: Count
-    value: OptionValue
+    players: Annotated[Count, Meta(description="The number of players.")]
+    value: Annotated[
+        OptionValue,
+        Meta(
+            description="The default; null means what `null_means` says, or that one must choose."
+        ),
+    ]
 
 
 class OptionView(Struct, frozen=True, kw_only=True):
     """A house-rule option: its values, what they mean, its defaults and its clause."""
 
-    name: str
-    summary: str
-    kind: Literal["choice", "number", "switch"]
-    choices: Annotated[tuple[str, ...], Meta(description="The values of a choice.")]
-    low: Annotated[int | None, Meta(description="The least value of a number.")]
-    high: Annotated[int | None, Meta(description="The greatest value of a number.")]
-    unit: str | None
+    name: Annotated[str, Meta(description="Its name in `options`, the same in every language.")]
+    summary: Annotated[str, Meta(description="What it is about, and what its values mean.")]
+    kind: Annotated[
+        Literal["choice", "number", "switch"],
+        Meta(description="Its values: one of `choices`, a whole number, or true and false."),
+    ]
+    choices: Annotated[
+        tuple[str, ...], Meta(description="The values of a choice; of the other kinds none.")
+    ]
+    low: Annotated[
+        Count | None, Meta(description="The least value of a number; null: it is of another kind.")
+    ]
+    high: Annotated[
+        Count | None,
+        Meta(description="The greatest value of a number; null: it is of another kind."),
+    ]
+    unit: Annotated[
+        str | None, Meta(description="What a number counts; null: it is of another kind.")
+    ]
     null_means: Annotated[
         str | None,
         Meta(description="What the value null means; null here: the option cannot be null."),
@@ -385,46 +440,59 @@ class VariantView(Struct, frozen=True, kw_only=True):
     """A variant: one rule text as a set of option values, told in the language of the answer."""
 
     id: VariantId
-    name: str
-    summary: str
-    source: Annotated[str, Meta(description="The rule text.")]
-    fewest_players: Count
-    most_players: Count
+    name: _VariantName
+    summary: _VariantSummary
+    source: _VariantSource
+    fewest_players: Annotated[Count, Meta(description="It is for so many players at least.")]
+    most_players: Annotated[Count, Meta(description="It is for so many players at most.")]
     must_choose: Annotated[
         tuple[str, ...], Meta(description="Exactly one of these options has to be chosen.")
     ]
-    options: tuple[OptionView, ...]
+    options: Annotated[
+        tuple[OptionView, ...],
+        Meta(description="Every option, in the order in which the rules speak of them."),
+    ]
 
 
 class VariantList(Struct, frozen=True):
     """All variants."""
 
-    variants: tuple[VariantView, ...]
+    variants: Annotated[tuple[VariantView, ...], Meta(description="Each rule text once.")]
 
 
 class StatedOption(Struct, frozen=True):
     """The option whose value a sentence says."""
 
-    name: str
-    value: OptionValue
-    usual: Annotated[OptionValue, Meta(description="The variant's own value.")]
+    name: Annotated[str, Meta(description="The name of the option.")]
+    value: Annotated[
+        OptionValue,
+        Meta(description="The value in force; null means what it does for this option."),
+    ]
+    usual: Annotated[
+        OptionValue,
+        Meta(description="The variant's own value; null means what it does for this option."),
+    ]
     deviates: Annotated[bool, Meta(description="Whether it is one of the table's deviations.")]
     instead_of: Annotated[
         str | None,
-        Meta(description="Where it deviates: the sentence with the variant's own value."),
+        Meta(
+            description="The sentence with the variant's own value; null: the value does not "
+            "deviate from it."
+        ),
     ]
 
 
 class SentenceView(Struct, frozen=True):
     """One thing that a clause says, in the language of the answer."""
 
-    text: str
+    text: Annotated[str, Meta(description="The sentence, with names of the API in backticks.")]
     decided: Annotated[
         bool,
         Meta(description="A ruling of the service, where the rule texts are silent or unclear."),
     ]
     option: Annotated[
-        StatedOption | None, Meta(description="Null: it is not about the value of an option.")
+        StatedOption | None,
+        Meta(description="The option whose value it says; null: it is about no option's value."),
     ]
     players: Annotated[
         tuple[Count, ...], Meta(description="The numbers of players that it holds for.")
@@ -435,7 +503,7 @@ class ClauseView(Struct, frozen=True):
     """A clause in force, which the `rule` of a refusal names; in a page it has its anchor."""
 
     rule: Clause
-    sentences: tuple[SentenceView, ...]
+    sentences: Annotated[tuple[SentenceView, ...], Meta(description="All that it says, in order.")]
 
 
 class SectionView(Struct, frozen=True):
@@ -448,22 +516,25 @@ class SectionView(Struct, frozen=True):
             "the other rule texts) or `table`."
         ),
     ]
-    title: str
-    clauses: tuple[ClauseView, ...]
+    title: Annotated[str, Meta(description="What the part is called.")]
+    clauses: Annotated[tuple[ClauseView, ...], Meta(description="By their numbers.")]
 
 
 class RuleSheet(Struct, frozen=True):
     """The rules of a variant or of one table, made from the options in force."""
 
     variant: VariantId
-    name: str
-    summary: str
-    source: Annotated[str, Meta(description="The rule text.")]
+    name: _VariantName
+    summary: _VariantSummary
+    source: _VariantSource
     game: Annotated[GameId | None, Meta(description="The table; null: the variant as it is.")]
     players: Annotated[
         tuple[Count, ...], Meta(description="The numbers of players that it is for.")
     ]
-    sections: tuple[SectionView, ...]
+    sections: Annotated[
+        tuple[SectionView, ...],
+        Meta(description="The parts of the rules that have clauses in force."),
+    ]
 
 
 class Health(Struct, frozen=True):

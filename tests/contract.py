@@ -4,8 +4,9 @@
     client.post("/v1/games", json={...})     # AssertionError if the answer is not as documented
 
 A refusal has to be one that the catalogue explains, too, with its clause and values.
-Works for Flask's test client and for a `requests.Session` alike. Stricter than the document in one
-thing: an answer may hold no field that the document does not name.
+Works for Flask's test client and for a `requests.Session` alike. Stricter than the document in two
+things: an answer may hold no field that the document does not name, and of values of which it says
+that more may come only those that it names.
 """
 
 import json
@@ -86,6 +87,10 @@ class Contract:
         operation = self.operation(method, parts.path)
         if operation is not None and 200 <= response.status_code < 300:
             self._check_request(where, operation, parts.query, body)
+
+    def check_value(self, where: str, schema: dict[str, Any], value: Any) -> None:
+        """Raise AssertionError unless an answer of that schema may have this value."""
+        self._validate(where, schema, value, self._answers)
 
     def _template(self, path: str) -> str:
         exact = [template for pattern, template in self._paths if pattern.fullmatch(path)]
@@ -232,7 +237,7 @@ def _absolute(schema: Any) -> Any:
 
 
 def _closed(node: Any) -> Any:
-    """The document with every object limited to its documented fields."""
+    """The document with objects limited to documented fields, and values to those it names."""
     if isinstance(node, list):
         return [_closed(item) for item in node]
     if not isinstance(node, dict):
@@ -240,4 +245,6 @@ def _closed(node: Any) -> Any:
     closed = {name: _closed(value) for name, value in node.items()}
     if node.get("type") == "object" and "properties" in node:
         closed.setdefault("additionalProperties", False)
+    if "x-extensible-enum" in node:
+        closed["enum"] = node["x-extensible-enum"]
     return closed

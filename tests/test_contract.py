@@ -143,22 +143,43 @@ def test_every_branch_of_errors_has_its_status() -> None:
 
 def test_unions_are_told_apart_by_a_constant(document: dict[str, Any]) -> None:
     schemas = document["components"]["schemas"]
-    answers = (
-        content["schema"]
-        for _, _, operation in operations(document)
-        for response in operation["responses"].values()
-        for content in response.get("content", {}).values()
-    )
-    unions = [schema for schema in answers if "oneOf" in schema or "anyOf" in schema]
-    assert len(unions) == 8  # of seven moves, and of the list
-    for schema in (schemas["LogEntry"]["properties"]["event"], _moves(schemas), *unions):
-        discriminator = schema["discriminator"]
-        assert len(discriminator["mapping"]) == len(schema["oneOf"])
+    unions = {name for name, schema in schemas.items() if "oneOf" in schema}
+    assert unions == {"Move", "Play", "Event", "MoveAnswer", "TablesOrGames"}
+    for name in unions:
+        discriminator = schemas[name]["discriminator"]
+        assert len(discriminator["mapping"]) == len(schemas[name]["oneOf"])
         for value, reference in discriminator["mapping"].items():
             tagged = schemas[reference.rpartition("/")[2]]
-            name = discriminator["propertyName"]
-            assert tagged["properties"][name] == {"const": value, "type": "string"}
-            assert name in tagged["required"]
+            field = discriminator["propertyName"]
+            assert tagged["properties"][field].items() >= {"const": value, "type": "string"}.items()
+            assert field in tagged["required"]
+
+
+def test_unions_and_enumerations_have_a_name(document: dict[str, Any]) -> None:
+    """Or else clients made from the contract would invent one, another at each place."""
+    named = [json.dumps(schema) for schema in document["components"]["schemas"].values()]
+    inside = [schema for schema in _schemas_in(document) if json.dumps(schema) not in named]
+    null = {"type": "null"}
+    unions = [schema.get("oneOf", schema.get("anyOf", ())) for schema in inside]
+    assert [union for union in unions if len([one for one in union if one != null]) > 1] == []
+    assert [schema for schema in inside if "enum" in schema] == []
+
+
+def test_answers_say_which_fields_are_always_there(document: dict[str, Any]) -> None:
+    schemas = document["components"]["schemas"]
+    sometimes = {
+        name: set(schema["properties"]) - set(schema["required"])
+        for name, schema in schemas.items()
+        if "title" in schema and "properties" in schema and name != "Options"
+    }
+    assert {name: fields for name, fields in sometimes.items() if fields} == {
+        "Problem": {"rule", "params", "try", "fields", "options"},
+        "Draw": {"card"},
+        "LayMeld": {"jokers"},
+        "LayOff": {"jokers"},
+        "Call": {"jokers", "card"},
+    }
+    assert schemas["Draw"]["properties"]["card"]["$ref"] == "#/components/schemas/Card"
 
 
 def test_times_have_their_format_and_cards_their_name(document: dict[str, Any]) -> None:
@@ -179,7 +200,17 @@ def test_every_example_of_a_request_is_in_a_script(document: dict[str, Any]) -> 
         for _, _, operation in operations(document)
         for name in _examples(operation)
     }
-    assert named == {step[:2] for script in SCRIPTS.values() for step in script}
+    assert named == {step[:2] for script in SCRIPTS.values() for step in script if step[1]}
+
+
+def test_the_introduction_tells_the_first_game_as_its_examples_play_it(
+    document: dict[str, Any],
+) -> None:
+    text = document["info"]["description"]
+    told = re.findall(r"^\d\. (.+?)\.\n(?=\d|\n)", text, re.MULTILINE | re.DOTALL)
+    ids = [operation["operationId"] for _, _, operation in operations(document)]
+    steps = [next(word for word in re.findall(r"`(\w+)`", step) if word in ids) for step in told]
+    assert steps == [operation for operation, _, _ in SCRIPTS["first_game"]]
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
@@ -253,6 +284,10 @@ def _examples(operation: dict[str, Any]) -> dict[str, Any]:
     return examples
 
 
-def _moves(schemas: dict[str, Any]) -> dict[str, Any]:
-    items: dict[str, Any] = schemas["MoveList"]["properties"]["moves"]["items"]
-    return items
+def _schemas_in(node: Any) -> Iterator[dict[str, Any]]:
+    """Every schema and part of one, and much else that is an object."""
+    for value in node.values() if isinstance(node, dict) else node:
+        if isinstance(value, dict | list):
+            yield from _schemas_in(value)
+    if isinstance(node, dict):
+        yield node

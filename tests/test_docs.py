@@ -148,6 +148,15 @@ class Browser:
         self.wait_for(f"!!document.querySelector({json.dumps(selector)})")
         self.run(f"document.querySelector({json.dumps(selector)}).click()")
 
+    def choose(self, selector: str, value: str) -> None:
+        """Take that value of a list to choose from."""
+        self.wait_for(f"!!document.querySelector({json.dumps(selector)})")
+        self.run(
+            f"(list => {{ list.value = {json.dumps(value)};"
+            " list.dispatchEvent(new Event('change', { bubbles: true })); })"
+            f"(document.querySelector({json.dumps(selector)}))"
+        )
+
     def type(self, selector: str, text: str) -> None:
         self.wait_for(f"!!document.querySelector({json.dumps(selector)})")
         self.run(f"document.querySelector({json.dumps(selector)}).focus()")
@@ -207,21 +216,30 @@ class Page:
         self.browser.click(".auth-container .authorize[type=submit]")
         self.browser.click(".modal-ux .btn-done")
 
-    def send(self, tag: str, operation: str, game: str = "") -> dict[str, Any]:
-        """Try an operation with its first example; its answer."""
+    def play_as(self, name: str) -> None:
+        """Press the button of that player, above the operations."""
+        named = f"one => one.innerText.startsWith('{name}')"
+        button = f"[...document.querySelectorAll('#seats button')].find({named})"
+        self.browser.wait_for(f"!!{button}")
+        self.browser.run(f"{button}.click()")
+        self.browser.wait_for(f"{button}.getAttribute('aria-pressed') == 'true'")
+
+    def send(self, tag: str, operation: str, example: str = "") -> dict[str, Any]:
+        """Try an operation with that example, or the first; its answer, and status as `HTTP`."""
         block = f"#operations-{tag}-{operation}"
         if not self.browser.run(f"!!document.querySelector('{block} .opblock-body')"):
             self.browser.click(f"{block} .opblock-summary-control")
-        if game:
-            self.browser.type(f"{block} tr[data-param-name=game_id] input", game)
+        if self.browser.run(f"!!document.querySelector('{block} .btn-clear')"):
+            self.browser.click(f"{block} .btn-clear")
+        if example:
+            self.browser.choose(f"{block} .examples-select-element", example)
         self.browser.click(f"{block} .execute")
         response = f"{block} .live-responses-table .response"
         status = f"document.querySelector('{response} .response-col_status')?.innerText"
         text = self.browser.wait_for(status)
-        assert text.split()[0] in {"200", "201"}, (operation, text)
         body = f"document.querySelector('{response} pre')?.innerText"
         answer: dict[str, Any] = json.loads(self.browser.wait_for(body))
-        return answer
+        return answer | {"HTTP": int(text.split()[0])}
 
 
 def test_the_page_shows_every_operation_and_asks_nobody_else(
@@ -238,17 +256,38 @@ def test_the_page_shows_every_operation_and_asks_nobody_else(
 
 def test_the_first_game_can_be_played_by_clicking(address: str, browser: Browser) -> None:
     page = Page(browser, address)
-    made = page.send("games", "createGame")
-    page.authorize(made["token"])
-    game = made["game"]["id"]
-    page.send("games", "joinGame", game)
-    page.send("play", "draw", game)
-    after = page.send("play", "discard", game)
-    assert after["game"]["deal"]["turn"] == 1
-    assert [event["event"]["type"] for event in after["events"]] == ["discarded"]
+    browser.click("#begin a")
+    made = page.send("sandbox", "createSandbox")
+    assert made["HTTP"] == 201
+    assert page.send("play", "draw")["events"][0]["event"]["card"] == "2S"
+    assert page.send("play", "playTurn")["game"]["deal"]["turn"] == 1
+    page.play_as("Bo")
+    assert page.send("play", "draw")["events"][0]["event"]["card"] == "4C"
+    last = page.send("play", "playTurn", "going_out")
+    assert (last["game"]["status"], last["game"]["result"]["winners"]) == ("finished", [1])
+    page.play_as("nobody")
+    seen = page.send("games", "getGame")
+    assert (seen["id"], seen["you"]) == (made["game"]["id"], None)
     assert browser.complaints == []
     if keep := os.environ.get("RUMMY_SCREENSHOT"):
         Path(keep).write_bytes(base64.b64decode(browser.screenshot()))
+
+
+def test_a_refusal_can_be_read_and_a_token_pasted(address: str, browser: Browser) -> None:
+    page = Page(browser, address)
+    made = page.send("games", "createGame", "by_seed")
+    joined = page.send("games", "joinGame")
+    assert (joined["HTTP"], joined["seat"]) == (201, 1)
+    refused = page.send("play", "draw")  # as Bo, who came last
+    assert (refused["HTTP"], refused["code"]) == (409, "not_your_turn")
+    shown = "document.querySelector('#operations-play-draw .live-responses-table').innerText"
+    assert refused["detail"] in browser.run(shown)
+    page.play_as("nobody")
+    assert page.send("play", "draw")["code"] == "no_token"
+    page.authorize(made["token"])
+    assert page.send("play", "draw")["HTTP"] == 200
+    statuses = [complaint.partition("status of ")[2][:3] for complaint in browser.complaints]
+    assert statuses == ["409", "401"]  # which Chromium notes by itself
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from flask import Blueprint, Flask, Response, abort, request, send_file
 _OWN = Path(__file__).parent
 _SWAGGER_UI = Path(str(files("flask_swagger_ui"))) / "dist"
 _ASSETS = {
+    "docs.css": _OWN,
     "docs.js": _OWN,
     "favicon-32x32.png": _SWAGGER_UI,
     "pages.css": _OWN,

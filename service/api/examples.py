@@ -35,8 +35,6 @@ def _example(summary: str, value: dict[str, Any]) -> dict[str, Any]:
     return {"summary": summary, "value": value}
 
 
-SANDBOX: Examples = {_FIRST: _example("Nothing has to be said", {})}
-
 CREATE: Examples = {
     _FOURTH: _example(
         "A practice table for two, whose cards come from a seed",
@@ -94,21 +92,16 @@ COMPUTERS: Examples = {_THIRD: _example("A third player that never tires", {"lev
 
 REMOVE: Examples = {_THIRD: _example("The player in seat 3", {"seat": 3})}
 
-LEAVE: Examples = {_THIRD: _example("Nothing has to be said", {})}
-
-RETURN: Examples = {_THIRD: _example("Nothing has to be said", {})}
-
 REMATCH: Examples = {_THIRD: _example("Nothing has to be said", {})}
 
 ENTROPY: Examples = {_THIRD: _example("Some coins, tossed by hand", {"entropy": "HTTHTHHT"})}
 
-CLOSE: Examples = {_THIRD: _example("Nothing has to be said", {})}
-
 QUERY: Examples = {
-    _THIRD: _example("A game that is gone", {"tokens": [f"{'a' * 16}.{'A' * 43}"]}),
+    _THIRD: _example(
+        "Two games, of which the second is gone",
+        {"tokens": [f"examplegameaaaab.{'example-token-2-':A<43}", f"{'a' * 16}.{'A' * 43}"]},
+    ),
 }
-
-START: Examples = {_THIRD: _example("Nothing has to be said", {})}
 
 DRAW: Examples = {
     _FIRST: _example("From the stock", {"from": "stock"}),

@@ -96,7 +96,7 @@ _IF_MATCH = {
 _IF_NONE_MATCH = {
     "in": "header",
     "name": "If-None-Match",
-    "schema": {"type": "string"},
+    "schema": {"type": "string", "examples": ['"12"']},
     "description": 'The version that the caller has, such as `"12"`; 304 if there is no newer one.',
 }
 _KEY = {
@@ -136,7 +136,7 @@ _DEAL = {
     "in": "path",
     "name": "number",
     "required": True,
-    "schema": {"type": "integer", "minimum": 1},
+    "schema": {"type": "integer", "minimum": 1, "maximum": 2**53},
     "description": "Which deal of the match, from 1.",
 }
 _OR_NOTATION = {
@@ -190,8 +190,6 @@ _LOCATION = {
     }
 }
 
-_TABLES_OR_GAMES = told_apart("type", {"tables": "TableList", "games": "GameList"})
-_CHANGED_OR_CHECKED = told_apart("type", {"changed": "Changed", "checked": "Checked"})
 _SEAT = "The seat, its token, and the game."
 _AFTER = "The game afterwards, and what happened."
 
@@ -251,7 +249,7 @@ _OF_DISCARD = (*_OF_PLAY, errors.UpcardReturned)
 
 
 @sandbox.route("", methods=["POST"])
-@sandbox.arguments(schemas.EmptyRequest(), required=False, examples=examples.SANDBOX)
+@sandbox.arguments(schemas.EmptyRequest(), documented=False)
 @sandbox.response(201, "Sandbox", description="The table.", headers={**_ETAG, **_LOCATION})
 @sandbox.refuses(
     errors.InvalidRequest,
@@ -294,15 +292,17 @@ def create(wanted: NewTable) -> Response:
     """Make a table
 
     The maker takes the first seat and is the host. The answer holds the seat's token: keep
-    it, and send it as `Authorization: Bearer …` with every move. The options are agreed here;
-    what differs from the variant is listed in the game.
+    it, and send it as `Authorization: Bearer …` with every move. The options are agreed here, for
+    the whole match; what differs from the variant is listed in the game, and some variants leave a
+    choice that must be made (`must_choose` of the variant). All others join by the game's `id`,
+    which is in `Location` too. With `computers` for all other seats the match begins at once.
     """
     return _seated(tables().create(wanted, first_terms()))
 
 
 @games.route("", methods=["GET"])
 @games.arguments(schemas.GamesQuery(), location="query")
-@games.response(200, _TABLES_OR_GAMES, description="A page of tables, or the own game.")
+@games.response(200, "TablesOrGames", description="A page of tables, or the own game.")
 @games.refuses(
     errors.InvalidRequest,
     errors.BadCursor,
@@ -314,8 +314,9 @@ def create(wanted: NewTable) -> Response:
 def list_games(wish: schemas.ListWish) -> Response:
     """List open tables, or one's own game
 
-    Public tables that wait for players, the newest first. With `mine` and a seat token: the game
-    that the token has a seat in.
+    Public tables that wait for players, the newest first, a page at a time: to go on, ask again
+    with `cursor` as the `next` of this page. With `mine` and a seat token: the game that the token
+    has a seat in, or none when it is gone. `type` tells the two answers apart.
     """
     return _own_game() if wish.mine else _open_tables(wish)
 
@@ -378,8 +379,10 @@ def look(wish: schemas.LookWish, game_id: str) -> Response:
 def join(wanted: dict[str, str], game_id: str) -> Response:
     """Take a seat
 
-    The next free seat, clockwise. The answer holds the seat's token. If the table starts by
-    itself, the last seat taken starts it. A private table takes its invitation code.
+    The next free seat, clockwise. The answer holds the seat's token: keep it, it is shown only
+    here. If the table starts by itself (`autostart`), the last seat taken starts it and the cards
+    are dealt. A private table takes its invitation code. `entropy` adds to the chance of the first
+    deal.
     """
     return _seated(tables().join(game_id, terms=terms(), **wanted))
 
@@ -413,7 +416,7 @@ def remove(wanted: schemas.Removal, game_id: str) -> Response:
 
 
 @games.route("/<game_id>/start", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
-@games.arguments(schemas.EmptyRequest(), required=False, examples=examples.START)
+@games.arguments(schemas.EmptyRequest(), documented=False)
 @games.response(200, "Changed", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @games.refuses(errors.TooFewPlayers, errors.OptionsDoNotFit, *_OF_HOST, http=_OF_BODY)
 @games.doc(operationId="startGame", security=_SEATED)
@@ -421,13 +424,14 @@ def start(_: dict[str, object], game_id: str) -> Response:
     """Start the match
 
     For the host: with those who sit there, at least two. Free seats are taken away. Options that
-    depend on the number of players are settled now.
+    depend on the number of players are settled now, the first dealer is drawn by lot, and the
+    cards are dealt. Tables with `autostart` need this only if they are to begin with free seats.
     """
     return _changed(tables().start(game_id, needed_token(), terms()))
 
 
 @games.route("/<game_id>/close", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
-@games.arguments(schemas.EmptyRequest(), required=False, examples=examples.CLOSE)
+@games.arguments(schemas.EmptyRequest(), documented=False)
 @games.response(200, "Changed", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @games.refuses(
     *_OF_TOKEN,
@@ -448,7 +452,7 @@ def close(_: dict[str, object], game_id: str) -> Response:
 
 
 @games.route("/<game_id>/leave", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
-@games.arguments(schemas.EmptyRequest(), required=False, examples=examples.LEAVE)
+@games.arguments(schemas.EmptyRequest(), documented=False)
 @games.response(200, "Changed", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @games.refuses(*_OF_TOKEN, errors.TableClosed, errors.MatchOver, *_OF_CHANGE, http=_OF_BODY)
 @games.doc(operationId="leaveGame", security=_SEATED)
@@ -463,7 +467,7 @@ def leave(_: dict[str, object], game_id: str) -> Response:
 
 
 @games.route("/<game_id>/return", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
-@games.arguments(schemas.EmptyRequest(), required=False, examples=examples.RETURN)
+@games.arguments(schemas.EmptyRequest(), documented=False)
 @games.response(200, "Changed", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @games.refuses(
     *_OF_TOKEN,
@@ -477,7 +481,8 @@ def leave(_: dict[str, object], game_id: str) -> Response:
 def come_back(_: dict[str, object], game_id: str) -> Response:
     """Return to one's seat
 
-    Takes it back from the computer, after leaving or after too many forced turns.
+    Takes it back from the computer, after leaving or after too many forced turns. Who is there has
+    nothing to take back: then nothing changes.
     """
     return _changed(tables().come_back(game_id, needed_token(), terms()))
 
@@ -589,6 +594,7 @@ def replay(game_id: str) -> Response:
     """Replay the match
 
     All deals that have ended, in one document: what `rummy replay` tells and `rummy verify` checks.
+    It grows by a deal at a time, and a long match makes a long document: `getDeal` has one deal.
     Its schema stands by itself at `/replay.schema.json`.
     """
     game, logs = tables().logs_of_deals(game_id, token())
@@ -642,7 +648,7 @@ def moves(game_id: str) -> Response:
 @play.route("/<game_id>/draw", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
 @play.arguments(schemas.DrawRequest(), examples=examples.DRAW)
 @play.arguments(schemas.MoveQuery(), location="query")
-@play.response(200, _CHANGED_OR_CHECKED, description=_AFTER, headers={**_ETAG, **_REPLAYED})
+@play.response(200, "MoveAnswer", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @play.refuses(
     *_OF_MOVE,
     errors.NotYourTurn,
@@ -657,8 +663,10 @@ def moves(game_id: str) -> Response:
 def draw(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
     """Draw a card
 
-    The top of the stock, or the upcard. With `card`, the upcard is taken only if it is that card.
-    An empty stock is renewed from the discard pile as the options say.
+    Each turn begins with it (common.3): the top of the stock, or the upcard. The answer has the new
+    hand, what can be done with it as `moves`, and the drawn card in its event, which nobody else
+    sees. With `card`, the upcard is taken only if it is that card. An empty stock is renewed from
+    the discard pile as the options say (`turnover`, `turnovers`).
     """
     return _played(game_id, move, wish)
 
@@ -666,13 +674,16 @@ def draw(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
 @play.route("/<game_id>/meld", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
 @play.arguments(schemas.MeldRequest(), examples=examples.MELD)
 @play.arguments(schemas.MoveQuery(), location="query")
-@play.response(200, _CHANGED_OR_CHECKED, description=_AFTER, headers={**_ETAG, **_REPLAYED})
+@play.response(200, "MoveAnswer", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @play.refuses(*_OF_MELD, http=_OF_BODY)
 @play.doc(operationId="meld", security=_SEATED)
 def meld(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
     """Lay a new meld
 
-    A set or a run of three cards or more from the hand, in any order.
+    A set or a run of three cards or more from the hand, in any order, after the draw. `jokers` says
+    which card each joker stands for; it can be left out where only one choice is possible. The
+    meld gets an `id`, by which layoffs and swaps name it. What is wrong with cards that are no meld
+    is told of these very cards. Several melds and the discard go into one request by `playTurn`.
     """
     return _played(game_id, move, wish)
 
@@ -680,13 +691,14 @@ def meld(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
 @play.route("/<game_id>/layoff", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
 @play.arguments(schemas.LayoffRequest(), examples=examples.LAYOFF)
 @play.arguments(schemas.MoveQuery(), location="query")
-@play.response(200, _CHANGED_OR_CHECKED, description=_AFTER, headers={**_ETAG, **_REPLAYED})
+@play.response(200, "MoveAnswer", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @play.refuses(*_OF_LAYOFF, http=_OF_BODY)
 @play.doc(operationId="layoff", security=_SEATED)
 def layoff(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
     """Lay off cards on a meld
 
-    One card or more, all of them or none.
+    One card or more from the hand for a meld on the table, in any order, all of them or none. Whose
+    melds may be laid off on, and from when on, the options say (`layoffs`, `order`).
     """
     return _played(game_id, move, wish)
 
@@ -694,13 +706,15 @@ def layoff(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
 @play.route("/<game_id>/swap", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
 @play.arguments(schemas.SwapRequest(), examples=examples.SWAP)
 @play.arguments(schemas.MoveQuery(), location="query")
-@play.response(200, _CHANGED_OR_CHECKED, description=_AFTER, headers={**_ETAG, **_REPLAYED})
+@play.response(200, "MoveAnswer", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @play.refuses(*_OF_SWAP, http=_OF_BODY)
 @play.doc(operationId="swap", security=_SEATED)
 def swap(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
     """Swap a joker out of a meld
 
-    For the natural card that it stands for, from the hand; in anybody's meld.
+    For the natural card that it stands for, from the hand, after the draw; in anybody's meld
+    (jokers.3). The joker is in the hand then: to be melded, laid off, kept or discarded. The
+    options may forbid it (`joker_swap`).
     """
     return _played(game_id, move, wish)
 
@@ -708,13 +722,15 @@ def swap(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
 @play.route("/<game_id>/discard", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
 @play.arguments(schemas.DiscardRequest(), examples=examples.DISCARD)
 @play.arguments(schemas.LastMoveQuery(), location="query")
-@play.response(200, _CHANGED_OR_CHECKED, description=_AFTER, headers={**_ETAG, **_REPLAYED})
+@play.response(200, "MoveAnswer", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @play.refuses(*_OF_DISCARD, http=_OF_BODY)
 @play.doc(operationId="discard", security=_SEATED)
 def discard(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
     """Discard a card
 
-    That ends the turn, and the deal if it was the last card.
+    That ends the turn, and the deal if it was the last card: then it is counted, and the next one
+    is dealt by itself, until the match is over. With `wait` the answer comes when the caller can
+    act again, with all events since.
     """
     return _played(game_id, move, wish)
 
@@ -722,7 +738,7 @@ def discard(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
 @play.route("/<game_id>/rummy", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
 @play.arguments(schemas.RummyRequest(), examples=examples.RUMMY)
 @play.arguments(schemas.MoveQuery(), location="query")
-@play.response(200, _CHANGED_OR_CHECKED, description=_AFTER, headers={**_ETAG, **_REPLAYED})
+@play.response(200, "MoveAnswer", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @play.refuses(
     *_OF_MOVE,
     errors.NoSuchMeld,
@@ -738,8 +754,10 @@ def discard(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
 def rummy(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
     """Call "Rummy!"
 
-    The card just discarded by somebody else goes onto the meld that it fits. The hand and the order
-    of turns stay as they are.
+    The card just discarded by somebody else goes onto the meld that it fits (call-rummy.5). The
+    hand and the order of turns stay as they are. Where the table plays with it (`call`) everybody
+    but the discarder may call, until the next draw or for `call_seconds`; the first call counts,
+    and one that does not fit costs nothing.
     """
     return _played(game_id, move, wish)
 
@@ -747,13 +765,17 @@ def rummy(move: Move, wish: schemas.MoveWish, game_id: str) -> Response:
 @play.route("/<game_id>/turn", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
 @play.arguments(schemas.TurnRequest(), examples=examples.TURN)
 @play.arguments(schemas.LastMoveQuery(), location="query")
-@play.response(200, _CHANGED_OR_CHECKED, description=_AFTER, headers={**_ETAG, **_REPLAYED})
+@play.response(200, "MoveAnswer", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @play.refuses(*_OF_MELD, *_OF_LAYOFF, *_OF_SWAP, *_OF_DISCARD, errors.TurnUnfinished, http=_OF_BODY)
 @play.doc(operationId="playTurn", security=_SEATED)
 def turn(move: Turn, wish: schemas.MoveWish, game_id: str) -> Response:
     """Play the rest of a turn in one request
 
-    After the draw: melds, layoffs and swaps in order, then the discard. All of it or nothing.
+    After the draw: melds, layoffs and swaps in order, then the discard. All of it or nothing: what
+    is refused says which of the `plays` is in the way, by its place from 0 (`params.play`), and
+    none was made. The discard may be left out only where the plays empty the hand. With `wait` the
+    answer comes when the caller can act again, with all events since: so a turn of a bot is two
+    requests.
     """
     return _played(game_id, move, wish)
 
@@ -864,3 +886,15 @@ ANSWERS = (
     MatchReplay,
 )
 """The structures that these endpoints answer with, for the contract."""
+
+UNIONS = {
+    "MoveAnswer": {
+        "description": "The answer to a move: what it did, or with `check` that it is legal.",
+        **told_apart("type", {"changed": "Changed", "checked": "Checked"}),
+    },
+    "TablesOrGames": {
+        "description": "Open tables, or with `mine` the caller's own game.",
+        **told_apart("type", {"tables": "TableList", "games": "GameList"}),
+    },
+}
+"""What is answered with one structure or another, by the name in the contract."""

@@ -110,8 +110,9 @@ class Blueprint(flask_smorest.Blueprint):
     ARGUMENTS_PARSER = Parser()
 
     def arguments(
-        self, schema: Schema, *, location: str = "json", **kwargs: Any
+        self, schema: Schema, *, location: str = "json", documented: bool = True, **kwargs: Any
     ) -> Callable[[Any], Any]:
+        """As flask-smorest has it; a body that has nothing to say may go undocumented."""
         decorate = super().arguments(schema, location=location, **kwargs)
 
         def decorator(function: Any) -> Any:
@@ -120,7 +121,10 @@ class Blueprint(flask_smorest.Blueprint):
                 decorated.reads_query = True
             # The refusals are documented by `refuses`, under names of our own; flask-smorest has no
             # other way to leave out its own.
-            decorated._apidoc["arguments"]["responses"].clear()  # noqa: SLF001
+            arguments = decorated._apidoc["arguments"]  # noqa: SLF001
+            arguments["responses"].clear()
+            if not documented:
+                arguments["parameters"].pop()
             return decorated
 
         return decorator

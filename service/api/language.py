@@ -13,7 +13,7 @@ LANGUAGES = ("en", "sv", "da")
 HEADER = {
     "description": "The language of what people read in the answer, by Accept-Language.",
     "required": True,
-    "schema": {"type": "string", "enum": list(LANGUAGES)},
+    "schema": {"type": "string", "x-extensible-enum": list(LANGUAGES)},
 }
 """The header Content-Language, for the contract."""
 

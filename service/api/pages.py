@@ -41,7 +41,7 @@ HEADERS = ETAG | language.HEADERS
 IF_NONE_MATCH = {
     "in": "header",
     "name": "If-None-Match",
-    "schema": {"type": "string"},
+    "schema": {"type": "string", "examples": ['"d2a84f4b8b650937ec8f73cd8be2c74a"']},
     "description": "The ETags that the caller has; 304 if the answer is one of them.",
 }
 

@@ -78,7 +78,7 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
             description="Where the code is explained.",
             extra_json_schema={
                 "format": "uri-reference",
-                "pattern": "/errors/[a-z0-9_]+$|^about:blank$",
+                "pattern": "^/(.*/)?errors/[a-z0-9_]+$|^about:blank$",
             },
         ),
     ]
@@ -101,7 +101,10 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
             extra_json_schema={"pattern": "^[a-z0-9_]+$"},
         ),
     ]
-    rule: Annotated[str | None, Meta(description="The clause that stands in the way.")] = None
+    rule: Annotated[
+        str | None,
+        Meta(description="The clause that stands in the way; left out (never null): none does."),
+    ] = None
     params: Annotated[
         dict[str, Param], Meta(description="The values that `detail` speaks of.")
     ] = {}

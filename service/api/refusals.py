@@ -26,7 +26,7 @@ _CODE = {
     "in": "path",
     "name": "code",
     "required": True,
-    "schema": {"type": "string"},
+    "schema": {"type": "string", "pattern": "^[a-z0-9_]+$"},
     "description": "The `code` of a refusal; its `type` is this address.",
     "example": "upcard_returned",
 }
@@ -61,16 +61,22 @@ class ClauseLink(Struct, frozen=True):
 class ParamView(Struct, frozen=True):
     """A value that a refusal can carry in `params`."""
 
-    name: str
-    meaning: str
+    name: Annotated[str, Meta(description="Its name in `params`.")]
+    meaning: Annotated[str, Meta(description="What its value says, in the caller's language.")]
 
 
 class ErrorView(Struct, frozen=True):
     """What a code means, in the language of the answer."""
 
     code: Annotated[str, Meta(description="Stable, for programs.")]
-    status: Annotated[int, Meta(description="The HTTP status that it comes with.")]
-    title: str
+    status: Annotated[
+        int,
+        Meta(
+            description="The HTTP status that it comes with.",
+            extra_json_schema={"minimum": 400, "maximum": 599},
+        ),
+    ]
+    title: Annotated[str, Meta(description="What it means, in a few words.")]
     explanation: Annotated[str, Meta(description="Why it is so, and what to do.")]
     rules: Annotated[
         tuple[ClauseLink, ...], Meta(description="The clauses that its `rule` can name.")
@@ -83,7 +89,9 @@ class ErrorView(Struct, frozen=True):
 class ErrorList(Struct, frozen=True):
     """All codes, in the order in which requests meet them."""
 
-    errors: tuple[ErrorView, ...]
+    errors: Annotated[
+        tuple[ErrorView, ...], Meta(description="Each code of the service once, with its meaning.")
+    ]
 
 
 @refusals.route("", methods=["GET"], parameters=pages.PARAMETERS)

@@ -27,6 +27,7 @@ from service.rummy.model import Call, Discard, Draw, LayMeld, LayOff, Move, Play
 from service.rummy.notation import MOST_CHARACTERS
 from service.rummy.rules import OPTIONS, PRESETS, Option
 from service.text import Text
+from service.views import SeatToken
 
 MOST_CARDS = 30
 """More cards than any hand can have."""
@@ -348,7 +349,10 @@ class NewTableRequest(RequestSchema):
         PracticeRequest,
         allow_none=True,
         load_default=None,
-        metadata={"description": "For practice, tutorials and tests; shown as such everywhere."},
+        metadata={
+            "description": "For practice, tutorials and tests, and shown as such everywhere; null "
+            "or left out: nobody knows the cards beforehand."
+        },
     )
 
     @post_load
@@ -364,7 +368,8 @@ def _entropy(**presence: Any) -> StringField:
         ),
         metadata={
             "description": "Anything that nobody else can foresee: the next deal's cards depend on "
-            "it too. Everybody sees it.",
+            "it too. Everybody sees it."
+            + (" Null or left out: nothing." if "load_default" in presence else ""),
             "examples": ["27-coins-and-a-die"],
         },
         **presence,
@@ -388,7 +393,7 @@ class JoinRequest(RequestSchema):
         validate=_characters(1, _MOST_TEXT),
         metadata={
             "description": "The code of a private table; small or large letters, with or without "
-            "the dash."
+            "the dash. Null or left out: the table is not private."
         },
     )
     entropy = _entropy(allow_none=True, load_default=None)
@@ -439,7 +444,8 @@ class RemoveRequest(RequestSchema):
         load_default=None,
         validate=_NAME_LENGTH,
         metadata={
-            "description": "Only if this is who sits there: seats move up when others leave."
+            "description": "Only if this is who sits there, as seats move up when others leave; "
+            "null or left out: whoever it is."
         },
     )
 
@@ -452,7 +458,7 @@ class GamesOfRequest(RequestSchema):
     """The seats whose games are asked for."""
 
     tokens = TupleOf(
-        StringField(),
+        StringField(metadata=msgspec.json.schema(SeatToken)),
         required=True,
         validate=_items(1, _MOST_TOKENS),
         metadata={"description": "Seat tokens, of any games."},
@@ -487,8 +493,13 @@ def _jokers() -> TupleOf:
     )
 
 
-def _cards() -> TupleOf:
-    return TupleOf(CardField(), required=True, validate=_items(1, MOST_CARDS))
+def _cards(what: str) -> TupleOf:
+    return TupleOf(
+        CardField(),
+        required=True,
+        validate=_items(1, MOST_CARDS),
+        metadata={"description": what},
+    )
 
 
 def _meld() -> Number:
@@ -503,7 +514,8 @@ def _expected() -> CardField:
         load_default=None,
         metadata={
             "description": (
-                "The upcard as the caller knows it: if it is another one now, nothing happens."
+                "The upcard as the caller knows it: if it is another one now, nothing happens. "
+                "Null or left out: whatever it is."
             )
         },
     )
@@ -530,7 +542,7 @@ class MeldRequest(RequestSchema):
     """A new meld."""
 
     move = _move("meld")
-    cards = _cards()
+    cards = _cards("From the hand: a set or a run of three or more, in any order (common.4).")
     jokers = _jokers()
 
     @post_load
@@ -543,7 +555,7 @@ class LayoffRequest(RequestSchema):
 
     move = _move("layoff")
     meld = _meld()
-    cards = _cards()
+    cards = _cards("From the hand; with them it must be a valid meld still (common.7).")
     jokers = _jokers()
 
     @post_load
@@ -556,7 +568,10 @@ class SwapRequest(RequestSchema):
 
     move = _move("swap")
     meld = _meld()
-    card = NaturalCardField(required=True)
+    card = NaturalCardField(
+        required=True,
+        metadata={"description": "The natural card from the hand, which the joker stands for."},
+    )
 
     @post_load
     def make(self, data: dict[str, Any], **_: Any) -> Play:
@@ -567,7 +582,7 @@ class DiscardRequest(RequestSchema):
     """The card to discard."""
 
     move = _move("discard")
-    card = CardField(required=True)
+    card = CardField(required=True, metadata={"description": "A card of the hand."})
 
     @post_load
     def make(self, data: dict[str, Any], **_: Any) -> Move:
@@ -638,7 +653,10 @@ class TurnRequest(RequestSchema):
     discard = CardField(
         allow_none=True,
         load_default=None,
-        metadata={"description": "May be left out only where the plays empty the hand."},
+        metadata={
+            "description": "The card that ends the turn. Null or left out, which it may be only "
+            "where the plays empty the hand: none."
+        },
     )
 
     @post_load
@@ -735,7 +753,9 @@ class SheetQuery(RequestSchema):
         _FEWEST_SEATS,
         _MOST_SEATS,
         load_default=None,
-        metadata={"description": "The number of players; without it, all that the variant is for."},
+        metadata={
+            "description": "The number of players; without it (null), all that the variant is for."
+        },
     )
 
 

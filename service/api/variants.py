@@ -20,7 +20,7 @@ _VARIANT = {
     "in": "path",
     "name": "variant_id",
     "required": True,
-    "schema": {"type": "string"},
+    "schema": {"type": "string", "pattern": "^[a-z]+(-[a-z]+)*$"},
     "description": "The variant's id.",
     "example": "straight",
 }

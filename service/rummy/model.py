@@ -12,11 +12,33 @@ from service.rummy.cards import JOKER, Card
 from service.rummy.rules import Rules
 
 # What is in `extra_json_schema` is for the contract alone: what is decoded here was checked before.
-SeatNumber = Annotated[int, Meta(extra_json_schema={"minimum": 0, "maximum": 7})]
-MeldId = Annotated[int, Meta(extra_json_schema={"minimum": 1})]
+SeatNumber = Annotated[
+    int,
+    Meta(
+        description="A seat; they are numbered from 0 clockwise.",
+        extra_json_schema={"minimum": 0, "maximum": 7},
+    ),
+]
+MeldId = Annotated[
+    int,
+    Meta(
+        description="The number of a meld: in each deal from 1, as they are laid.",
+        extra_json_schema={"minimum": 1},
+    ),
+]
 Count = Annotated[int, Meta(extra_json_schema={"minimum": 0})]
-MeldKind = Literal["set", "run"]
-Source = Literal["stock", "discard"]
+MeldKind = Annotated[
+    Literal["set", "run"],
+    Meta(description="`set`: cards of one rank; `run`: consecutive cards of one suit (common.4)."),
+]
+Source = Annotated[
+    Literal["stock", "discard"],
+    Meta(description="`stock`: the top of the stock; `discard`: the upcard."),
+]
+Faces = Annotated[
+    tuple[Card, ...],
+    Meta(description="What each of `cards` shows or, if a joker, stands for, in the same order."),
+]
 WentOut = Literal["meld", "layoff", "discard"]
 Blocked = Literal["nothing_to_draw", "turnovers_used_up", "turn_limit"]
 Gone = Literal["taken", "called", "turned_over"]
@@ -123,20 +145,43 @@ class DealResult(Struct, frozen=True, kw_only=True):
     """How a deal ended. Everything about it is public: all hands are counted."""
 
     number: Annotated[Count, Meta(description="Which deal of the match, from 1.")]
-    dealer: SeatNumber
-    reason: Literal["went_out", "blocked"]
-    how: Annotated[
-        WentOut | None, Meta(description="With what the last card went, if somebody went out.")
-    ] = None
-    why: Annotated[Blocked | None, Meta(description="Of a blocked deal (common.12).")] = None
-    winner: Annotated[SeatNumber | None, Meta(description="The seat that went out.")] = None
-    hands: Annotated[
-        tuple[tuple[Card, ...], ...], Meta(description="What each seat was left with.")
+    dealer: Annotated[SeatNumber, Meta(description="The seat that dealt.")]
+    reason: Annotated[
+        Literal["went_out", "blocked"],
+        Meta(
+            description="`went_out`: somebody got rid of the last card; `blocked`: it could not go "
+            "on, so nobody won it or scored (common.12)."
+        ),
     ]
-    counts: Annotated[tuple[Count, ...], Meta(description="What each hand counts (common.9).")]
-    scores: Annotated[tuple[Count, ...], Meta(description="What each seat scores for the deal.")]
-    totals: Annotated[tuple[Count, ...], Meta(description="Each seat's total after this deal.")]
-    turns: Annotated[Count, Meta(description="Turns finished.")]
+    how: Annotated[
+        WentOut | None,
+        Meta(description="With what the last card went; null: the deal was blocked."),
+    ] = None
+    why: Annotated[
+        Blocked | None,
+        Meta(
+            description="Why it was blocked (common.12): there was `nothing_to_draw`; somebody "
+            "declined the upcard with the `turnovers_used_up`; it came to the `turn_limit`. Null: "
+            "somebody went out."
+        ),
+    ] = None
+    winner: Annotated[
+        SeatNumber | None, Meta(description="The seat that went out; null: the deal was blocked.")
+    ] = None
+    hands: Annotated[
+        tuple[tuple[Card, ...], ...], Meta(description="What each seat was left with, by seat.")
+    ]
+    counts: Annotated[
+        tuple[Count, ...], Meta(description="What each hand counts (common.9), by seat.")
+    ]
+    scores: Annotated[
+        tuple[Count, ...],
+        Meta(description="The points of each seat for the deal (common.10), by seat."),
+    ]
+    totals: Annotated[
+        tuple[Count, ...], Meta(description="The points of each seat after this deal, by seat.")
+    ]
+    turns: Annotated[Count, Meta(description="Turns finished in this deal, of all seats together.")]
 
 
 class Proof(Struct, frozen=True, kw_only=True):
@@ -148,13 +193,29 @@ class Proof(Struct, frozen=True, kw_only=True):
     deal: Annotated[Count, Meta(description="Which deal of the match, from 1.")]
     shuffle: Annotated[str, Meta(description="The name of the shuffle.")]
     commitment: Annotated[
-        str, Meta(description="What was shown before the deal: SHA-256 of what follows, in hex.")
+        str,
+        Meta(
+            description="What was shown before the deal: the SHA-256, in hexadecimal digits, that "
+            "the secret was fixed by."
+        ),
     ]
-    nonce: str
-    seed: str
+    nonce: Annotated[
+        str,
+        Meta(description="A part of the secret: 32 hexadecimal digits that nobody could guess."),
+    ]
+    seed: Annotated[
+        str,
+        Meta(
+            description="The other part: 64 hexadecimal digits, from which the chance of the deal "
+            "comes together with the entropy."
+        ),
+    ]
     entropy: Annotated[
         tuple[str, ...],
-        Meta(description="What each seat had added; empty: nothing. No items: nobody did."),
+        Meta(
+            description="What each seat had added, by seat; an empty text: nothing. No items: "
+            "nobody did."
+        ),
     ]
     laid_out: Annotated[
         bool, Meta(description="Whether its cards were given, for practice, and not shuffled.")
@@ -164,10 +225,19 @@ class Proof(Struct, frozen=True, kw_only=True):
 class MatchResult(Struct, frozen=True, kw_only=True):
     """How a match ended. An abandoned one has no winners."""
 
-    reason: Literal["deals_played", "target_reached", "abandoned"]
-    winners: tuple[SeatNumber, ...]
+    reason: Annotated[
+        Literal["deals_played", "target_reached", "abandoned"],
+        Meta(
+            description="`deals_played`: the agreed number; `target_reached`: by some total "
+            "(common.11); `abandoned`: no seat was played by a person any more (table.5)."
+        ),
+    ]
+    winners: Annotated[
+        tuple[SeatNumber, ...],
+        Meta(description="The seats that won: several after a tie, none if it was abandoned."),
+    ]
     tie: Annotated[bool, Meta(description="Whether equal totals share the win (common.11).")]
-    totals: tuple[Count, ...]
+    totals: Annotated[tuple[Count, ...], Meta(description="The points of the match, by seat.")]
 
 
 class Match(Struct, frozen=True, kw_only=True):
@@ -207,53 +277,84 @@ def named_in(faces: tuple[Card, ...], jokers: tuple[int, ...]) -> tuple[Card, ..
 # Written as JSON a move is the body that its endpoint takes: POST /games/{id}/{move}.
 
 
+_Named = Annotated[
+    tuple[Card, ...],
+    Meta(
+        description="The natural card that each joker among `cards` stands for, in any order. Left "
+        "out: there is no joker, or only one choice."
+    ),
+]
+
+
 class Draw(Struct, frozen=True, tag="draw", tag_field="move", omit_defaults=True):
     """Draw a card. With `card`, only if that is the upcard still, wherever it is drawn from."""
 
-    source: Annotated[Source, Meta(description="The top of the stock, or the upcard.")] = field(
-        name="from"
-    )
+    source: Source = field(name="from")
     card: Annotated[
-        Card | None, Meta(description="The upcard as the caller knows it; another is not drawn.")
+        Card | None,
+        Meta(
+            description="The upcard as the caller knows it; if it is another one now, nothing is "
+            "drawn. Null: whatever it is."
+        ),
     ] = None
 
 
 class LayMeld(Struct, frozen=True, tag="meld", tag_field="move", omit_defaults=True):
     """Lay a new meld. `jokers`: what each joker in `cards` stands for; empty: it is plain."""
 
-    cards: tuple[Card, ...]
-    jokers: tuple[Card, ...] = ()
+    cards: Annotated[
+        tuple[Card, ...],
+        Meta(
+            description="From the hand: a set or a run of three or more, in any order (common.4)."
+        ),
+    ]
+    jokers: _Named = ()
 
 
 class LayOff(Struct, frozen=True, tag="layoff", tag_field="move", omit_defaults=True):
     """Add cards from the hand to a meld on the table. `jokers` as in a meld."""
 
-    meld: MeldId
-    cards: tuple[Card, ...]
-    jokers: tuple[Card, ...] = ()
+    meld: Annotated[MeldId, Meta(description="The `id` of the meld on the table.")]
+    cards: Annotated[
+        tuple[Card, ...],
+        Meta(description="From the hand; with them it must be a valid meld still (common.7)."),
+    ]
+    jokers: _Named = ()
 
 
 class Swap(Struct, frozen=True, tag="swap", tag_field="move", omit_defaults=True):
     """Take a joker out of a meld for the natural card that it stands for."""
 
-    meld: MeldId
-    card: Card
+    meld: Annotated[MeldId, Meta(description="The `id` of the meld that the joker lies in.")]
+    card: Annotated[
+        Card, Meta(description="The natural card from the hand, which the joker stands for.")
+    ]
 
 
 class Discard(Struct, frozen=True, tag="discard", tag_field="move", omit_defaults=True):
     """Put a card on the discard pile and end the turn."""
 
-    card: Card
+    card: Annotated[Card, Meta(description="A card of the hand.")]
 
 
 class Call(Struct, frozen=True, tag="rummy", tag_field="move", omit_defaults=True):
     """The "Rummy!" call: lay the card just discarded off on a meld that it fits."""
 
-    meld: MeldId
-    jokers: tuple[Card, ...] = ()
-    card: Annotated[Card | None, Meta(description="The card called, as the caller knows it.")] = (
-        None
-    )
+    meld: Annotated[MeldId, Meta(description="The `id` of the meld that the card fits.")]
+    jokers: Annotated[
+        tuple[Card, ...],
+        Meta(
+            description="What the card stands for, if it is a joker. Left out: it is none, or can "
+            "stand for one card only."
+        ),
+    ] = ()
+    card: Annotated[
+        Card | None,
+        Meta(
+            description="The card called, as the caller knows it; if it is another one now, "
+            "nothing is called. Null: whatever it is."
+        ),
+    ] = None
 
 
 Play = LayMeld | LayOff | Swap
@@ -275,8 +376,10 @@ class Turn(Struct, frozen=True, tag="turn", tag_field="move"):
 class DealerDrawn(Struct, frozen=True, tag="dealer_drawn", tag_field="type"):
     """The first dealer was drawn by lot, or set for a practice table (common.2)."""
 
-    seat: SeatNumber
-    by_lot: bool = True
+    seat: Annotated[SeatNumber, Meta(description="The seat that deals first.")]
+    by_lot: Annotated[
+        bool, Meta(description="Whether lots were drawn; else the maker of the table set it.")
+    ] = True
 
 
 class Committed(Struct, frozen=True, tag="committed", tag_field="type"):
@@ -284,7 +387,9 @@ class Committed(Struct, frozen=True, tag="committed", tag_field="type"):
 
     deal: Annotated[Count, Meta(description="Which deal of the match, from 1.")]
     shuffle: Annotated[str, Meta(description="The name of the shuffle.")]
-    commitment: Annotated[str, Meta(description="SHA-256 of the secret, in hex.")]
+    commitment: Annotated[
+        str, Meta(description="SHA-256 of the secret, in hexadecimal digits (docs/fairness.md).")
+    ]
 
 
 class Revealed(Struct, frozen=True, tag="revealed", tag_field="type"):
@@ -306,7 +411,7 @@ class Dealt(Struct, frozen=True, tag="dealt", tag_field="type"):
 class Drew(Struct, frozen=True, tag="drew", tag_field="type"):
     """A card was drawn. `card` is hidden from the others when it came from the stock."""
 
-    seat: SeatNumber
+    seat: Annotated[SeatNumber, Meta(description="Who drew.")]
     source: Source
     card: Annotated[
         Card | None, Meta(description="Null: a stock card that the reader may not know.")
@@ -316,62 +421,75 @@ class Drew(Struct, frozen=True, tag="drew", tag_field="type"):
 class Declined(Struct, frozen=True, tag="declined", tag_field="type"):
     """A player asked for a stock card when there was none, nor a turnover left (common.12)."""
 
-    seat: SeatNumber
+    seat: Annotated[SeatNumber, Meta(description="Who declined the upcard that way.")]
 
 
 class TurnedOver(Struct, frozen=True, tag="turned_over", tag_field="type"):
     """The discard pile became the stock, of `stock` cards; `upcard` is the top of the pile now."""
 
-    stock: Count
-    upcard: Card | None
+    stock: Annotated[Count, Meta(description="Cards in the stock now.")]
+    upcard: Annotated[
+        Card | None, Meta(description="The top of the discard pile now; null: the pile is empty.")
+    ]
 
 
 class Melded(Struct, frozen=True, tag="melded", tag_field="type"):
     """A new meld was laid down; `faces` are the cards that it shows or, for jokers, stands for."""
 
-    seat: SeatNumber
-    meld: MeldId
+    seat: Annotated[SeatNumber, Meta(description="Who laid it.")]
+    meld: Annotated[MeldId, Meta(description="The `id` of the meld from now on.")]
     kind: MeldKind
-    cards: tuple[Card, ...]
-    faces: tuple[Card, ...]
+    cards: Annotated[
+        tuple[Card, ...],
+        Meta(description="The cards as they lie, jokers as `JK`: a run upwards, a set by suit."),
+    ]
+    faces: Faces
 
 
 class LaidOff(Struct, frozen=True, tag="laid_off", tag_field="type"):
     """Cards were added to a meld; `faces` is the whole meld afterwards."""
 
-    seat: SeatNumber
-    meld: MeldId
-    cards: tuple[Card, ...]
+    seat: Annotated[SeatNumber, Meta(description="Who laid off.")]
+    meld: Annotated[MeldId, Meta(description="The `id` of the meld.")]
+    cards: Annotated[tuple[Card, ...], Meta(description="The cards that were added.")]
     jokers: Annotated[
         tuple[Card, ...], Meta(description="What the jokers among `cards` stand for.")
     ]
-    faces: tuple[Card, ...]
+    faces: Annotated[
+        tuple[Card, ...],
+        Meta(description="What the whole meld shows now: a run upwards, a set by suit."),
+    ]
 
 
 class Swapped(Struct, frozen=True, tag="swapped", tag_field="type"):
     """A joker went from a meld to the hand, the natural card took its place."""
 
-    seat: SeatNumber
-    meld: MeldId
-    card: Card
+    seat: Annotated[SeatNumber, Meta(description="Who swapped.")]
+    meld: Annotated[MeldId, Meta(description="The `id` of the meld.")]
+    card: Annotated[
+        Card, Meta(description="The natural card, which lies in the joker's place now.")
+    ]
 
 
 class Discarded(Struct, frozen=True, tag="discarded", tag_field="type"):
     """A card was discarded; the turn is over."""
 
-    seat: SeatNumber
-    card: Card
+    seat: Annotated[SeatNumber, Meta(description="Who discarded.")]
+    card: Annotated[Card, Meta(description="The new upcard.")]
 
 
 class Called(Struct, frozen=True, tag="called", tag_field="type"):
     """The "Rummy!" call: `seat` laid off the card that `discarder` had just discarded."""
 
-    seat: SeatNumber
-    discarder: SeatNumber
-    meld: MeldId
-    card: Card
+    seat: Annotated[SeatNumber, Meta(description="Who called.")]
+    discarder: Annotated[SeatNumber, Meta(description="Who had discarded the card.")]
+    meld: Annotated[MeldId, Meta(description="The `id` of the meld that it was laid off on.")]
+    card: Annotated[Card, Meta(description="The card called.")]
     jokers: Annotated[tuple[Card, ...], Meta(description="What `card` stands for, if a joker.")]
-    faces: tuple[Card, ...]
+    faces: Annotated[
+        tuple[Card, ...],
+        Meta(description="What the whole meld shows now: a run upwards, a set by suit."),
+    ]
 
 
 class DealEnded(Struct, frozen=True, tag="deal_ended", tag_field="type"):

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from functools import lru_cache
 from itertools import islice
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import Struct, convert
+from msgspec import Meta, Struct, convert
 
 from service.errors import NoSuchVariant, OptionProblem, OptionsRefused
 from service.rummy.cards import RANKS, SUITS
@@ -44,8 +44,14 @@ _MOST_PROBLEMS = 30
 class Rules(Struct, frozen=True, kw_only=True):
     """What one table plays, for the number of people who play: every option's effective value."""
 
-    variant: str
-    players: int
+    variant: Annotated[str, Meta(description="The id of the variant.")]
+    players: Annotated[
+        int,
+        Meta(
+            description="How many play; before the start, how many seats the table has.",
+            extra_json_schema={"minimum": 2, "maximum": 8},
+        ),
+    ]
     decks: int
     jokers: int
     hand_size: int
@@ -177,10 +183,16 @@ def preset_of(variant: str) -> Preset:
 class Deviation(Struct, frozen=True):
     """One option that differs from the preset: to be written down before the cards are dealt."""
 
-    option: str
-    preset: OptionValue
-    value: OptionValue
-    rule: str
+    option: Annotated[str, Meta(description="The name of the option.")]
+    preset: Annotated[
+        OptionValue,
+        Meta(description="The variant's own value; null means what it does for this option."),
+    ]
+    value: Annotated[
+        OptionValue,
+        Meta(description="The value at this table; null means what it does for this option."),
+    ]
+    rule: Annotated[str, Meta(description="The clause of the variant that the option is about.")]
 
 
 @lru_cache(maxsize=1024)  # it is part of every view of a game

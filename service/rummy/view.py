@@ -25,6 +25,7 @@ from service.rummy.model import (
     Discarded,
     Drew,
     Event,
+    Faces,
     Gone,
     LaidOff,
     Match,
@@ -46,7 +47,7 @@ from service.rummy.shuffle import SHUFFLE, committed
 MOST_THROWN = 24
 """So many discards a computer player remembers."""
 
-Instant = Annotated[datetime, Meta(tz=True)]
+Instant = Annotated[datetime, Meta(tz=True, description="A time, in UTC.")]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -57,15 +58,20 @@ class MeldView(Struct, frozen=True):
     id: MeldId
     owner: Annotated[SeatNumber, Meta(description="The seat in front of which it lies.")]
     kind: MeldKind
-    cards: Annotated[tuple[Card, ...], Meta(description="A run upwards, a set by suit.")]
-    faces: tuple[Card, ...]
+    cards: Annotated[
+        tuple[Card, ...],
+        Meta(description="The cards as they lie, jokers as `JK`: a run upwards, a set by suit."),
+    ]
+    faces: Faces
 
 
 class CallView(Struct, frozen=True):
     """The upcard may be called: everybody but `discarded_by` may lay it off on one of `melds`."""
 
-    card: Card
-    discarded_by: SeatNumber
+    card: Annotated[Card, Meta(description="The upcard.")]
+    discarded_by: Annotated[
+        SeatNumber, Meta(description="Who discarded it, and so cannot call it (call-rummy.5).")
+    ]
     closes_at: Annotated[
         Instant | None,
         Meta(
@@ -80,7 +86,7 @@ class DealView(Struct, frozen=True, kw_only=True):
     """The deal being played, as everybody at the table sees it."""
 
     number: Annotated[Count, Meta(description="Which deal of the match, from 1.")]
-    dealer: SeatNumber
+    dealer: Annotated[SeatNumber, Meta(description="The seat that dealt.")]
     turn: Annotated[SeatNumber, Meta(description="The seat whose turn it is.")]
     phase: Annotated[
         Literal["draw", "play"],
@@ -89,7 +95,7 @@ class DealView(Struct, frozen=True, kw_only=True):
     turns: Annotated[
         Count, Meta(description="Turns finished; at `turn_limit` the deal is blocked (common.12).")
     ]
-    turn_limit: Count
+    turn_limit: Annotated[Count, Meta(description="So many turns a deal may have at most.")]
     stock: Annotated[Count, Meta(description="Cards in the stock.")]
     pile: Annotated[Count, Meta(description="Cards in the discard pile, the upcard included.")]
     upcard: Annotated[
@@ -107,23 +113,37 @@ class DealView(Struct, frozen=True, kw_only=True):
             )
         ),
     ]
-    hand_sizes: Annotated[tuple[Count, ...], Meta(description="Cards in each seat's hand.")]
-    melds: tuple[MeldView, ...]
+    hand_sizes: Annotated[
+        tuple[Count, ...], Meta(description="Cards in each seat's hand, by seat.")
+    ]
+    melds: Annotated[
+        tuple[MeldView, ...], Meta(description="Those on the table, as they were laid.")
+    ]
     melds_left: Annotated[
         Count | None,
         Meta(description="New melds that may still be laid this turn; null: any number."),
     ]
-    call: Annotated[CallView | None, Meta(description="Set while the upcard can be called.")]
+    call: Annotated[
+        CallView | None,
+        Meta(
+            description="The call that is open (call-rummy.5); null: the upcard cannot be called."
+        ),
+    ]
 
 
 class NextDeal(Struct, frozen=True):
     """A deal to come: its secret is fixed, and the seats can add entropy to it (table.8)."""
 
     deal: Annotated[Count, Meta(description="Which deal of the match, from 1.")]
-    commitment: Annotated[str, Meta(description="SHA-256 of the secret, in hex.")]
+    commitment: Annotated[
+        str, Meta(description="SHA-256 of the secret, in hexadecimal digits (docs/fairness.md).")
+    ]
     entropy: Annotated[
         tuple[str, ...],
-        Meta(description="What each seat has added; empty: nothing. No items: nobody did."),
+        Meta(
+            description="What each seat has added, by seat; an empty text: nothing. No items: "
+            "nobody did."
+        ),
     ]
 
 
@@ -132,10 +152,18 @@ class Fairness(Struct, frozen=True):
 
     shuffle: Annotated[str, Meta(description="The name of the shuffle.")]
     commitment: Annotated[
-        str | None, Meta(description="Of the deal being played: SHA-256 of its secret, in hex.")
+        str | None,
+        Meta(
+            description="Of the deal being played: SHA-256 of its secret, in hexadecimal digits; "
+            "null: none is played, or it was dealt before there were commitments."
+        ),
     ]
-    next: Annotated[NextDeal | None, Meta(description="Null: no deal can follow.")]
-    revealed: Annotated[Proof | None, Meta(description="Of the last deal that ended.")]
+    next: Annotated[
+        NextDeal | None, Meta(description="The deal that comes next; null: no deal can follow.")
+    ]
+    revealed: Annotated[
+        Proof | None, Meta(description="Of the last deal that ended; null: none has.")
+    ]
 
 
 class MatchView(Struct, frozen=True, kw_only=True):
@@ -166,9 +194,15 @@ class DiscardView(Struct, frozen=True):
     ]
     card: Card
     gone: Annotated[
-        Gone | None, Meta(description="How it left the pile; null: it lies there still.")
+        Gone | None,
+        Meta(
+            description="How it left the pile: it was `taken` into a hand, `called` onto a meld, "
+            "or `turned_over` with the pile; null: it lies there still."
+        ),
     ]
-    by: Annotated[SeatNumber | None, Meta(description="Who took it or called it.")]
+    by: Annotated[
+        SeatNumber | None, Meta(description="Who took it or called it; null: nobody has.")
+    ]
 
 
 class MemoryView(Struct, frozen=True):
@@ -211,11 +245,16 @@ class DealtTo(Struct, frozen=True, tag="dealt", tag_field="type"):
     """A deal began; `hand` is what the reader of the log was dealt."""
 
     deal: Annotated[Count, Meta(description="Which deal of the match, from 1.")]
-    dealer: SeatNumber
-    hand_sizes: tuple[Count, ...]
-    upcard: Card | None
-    stock: Count
-    hand: tuple[Card, ...] | None
+    dealer: Annotated[SeatNumber, Meta(description="The seat that dealt.")]
+    hand_sizes: Annotated[tuple[Count, ...], Meta(description="Cards dealt to each, by seat.")]
+    upcard: Annotated[
+        Card | None, Meta(description="The card turned up; null: the table plays without.")
+    ]
+    stock: Annotated[Count, Meta(description="Cards left in the stock.")]
+    hand: Annotated[
+        tuple[Card, ...] | None,
+        Meta(description="By suit, then rank; null: the reader has no seat."),
+    ]
 
 
 PublicEvent = (

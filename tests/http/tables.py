@@ -7,6 +7,7 @@ table.players[0].play("discard KH")
 """
 
 import json
+import secrets
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -27,6 +28,7 @@ from service.rummy.computer import Level
 from service.rummy.model import Match
 from service.store import Expiry, Store
 from service.tables import Tables
+from service.tokens import Chance
 from service.watch import Watch
 from tests import positions
 from tests.contract import CheckedClient, Contract
@@ -55,13 +57,19 @@ class Clock:
 class House:
     """The service on a real store, and what can be seen of the store behind its back."""
 
-    def __init__(self, redis_url: str, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        redis_url: str,
+        clock: Clock | None = None,
+        chance: Chance = secrets.token_bytes,
+        expiry: Expiry = EXPIRY,
+    ) -> None:
         self.clock = clock
         self.redis = redis.Redis.from_url(redis_url)
-        self.store = Store(redis_url, 2, EXPIRY)
+        self.store = Store(redis_url, 2, expiry)
         self.app = create_app(Config(redis_url=redis_url))
         if clock is not None:
-            self.app.extensions["tables"] = Tables(self.store, Watch(redis_url), clock)
+            self.app.extensions["tables"] = Tables(self.store, Watch(redis_url), clock, chance)
         self._contract = QuickContract(contract(self.app))
 
     def client(self) -> CheckedClient:

@@ -6,6 +6,7 @@ the store has answered commits and nobody has been told. Then the workers are ki
 
 import os
 import re
+import secrets
 import signal
 import socket
 import subprocess
@@ -272,7 +273,7 @@ def creating(house: House) -> Wish:
     body = {"variant": "straight", "name": "ada", "options": {"deals": 1}, "private": True}
     key = new_key()
     # The first half of an earlier attempt: it came to an id, and no further.
-    commit = (house.store.id_for(Mark(hash_of(key), ""), new_game_id()), 1)
+    commit = (house.store.id_for(Mark(hash_of(key), ""), new_game_id(secrets.token_bytes)), 1)
     return Wish("/v1/games", body, None, key, ["committed", "joined"], commit, commit)
 
 
