@@ -644,6 +644,7 @@ class PlayField(_Told):
 class TurnRequest(RequestSchema):
     """The rest of a turn: what to play, in order, and what to discard."""
 
+    move = _move("turn")
     plays = TupleOf(
         PlayField(),
         load_default=(),
@@ -661,7 +662,7 @@ class TurnRequest(RequestSchema):
 
     @post_load
     def make(self, data: dict[str, Any], **_: Any) -> Turn:
-        return Turn(**data)
+        return Turn(data["plays"], data["discard"])
 
 
 class MoveWish(msgspec.Struct, frozen=True):

@@ -65,6 +65,18 @@ def test_there_is_a_use_for_every_kind_of_move(house: House) -> None:
     assert house.client().get(f"/v1/games/{game}/deals/1").status_code == 200
 
 
+def test_a_whole_turn_may_say_that_it_is_one_as_every_move_may(house: House) -> None:
+    table = made(house).json
+    game, anna = table["game"]["id"], table["seats"][0]["token"]
+    assert send(house, game, anna, "draw", {"move": "draw", "from": "stock"}).status_code == 200
+    other = send(house, game, anna, "turn", {"move": "discard", "discard": "9H"})
+    assert (other.status_code, [field["field"] for field in other.json["fields"]]) == (
+        422,
+        ["move"],
+    )
+    assert send(house, game, anna, "turn", {"move": "turn", "discard": "9H"}).status_code == 200
+
+
 @pytest.mark.parametrize("body", [{"variant": "straight"}, []])
 def test_it_takes_no_wishes(house: House, body: object) -> None:
     refused = house.client().post("/v1/sandbox", json=body)
