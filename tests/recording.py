@@ -16,11 +16,10 @@ from typing import Any, NamedTuple
 
 from werkzeug.test import TestResponse
 
-from service.api import contract
 from service.config import Config
 from service.rummy.model import CallWindow
 from service.store import Expiry
-from tests.contract import PROBLEM
+from tests.contract import PROBLEM, operations_of
 from tests.example_games import SCRIPTS, ExampleGame, play
 from tests.http.refusals import (
     CALLED,
@@ -180,8 +179,8 @@ class Recording:
     def __init__(self, redis_url: str) -> None:
         self.clock, self.chance = Overtaken(), ExampleChance()
         self.house = House(redis_url, self.clock, self.chance, _usual_expiry())
-        self.document = contract(self.house.app)
         self.client = self.house.client()
+        self.document = self.client.contract.document
         self.answers: dict[str, Any] = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))
 
     def all(self) -> dict[str, Any]:
@@ -258,8 +257,7 @@ class Recording:
     def codes(self) -> set[str]:
         return {
             code
-            for path in self.document["paths"].values()
-            for operation in path.values()
+            for operation in operations_of(self.document).values()
             for response in operation["responses"].values()
             for code in response.get("x-codes", ())
         }

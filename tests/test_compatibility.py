@@ -14,20 +14,14 @@ from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 import service
-from service.api import contract, replay_schema
-from service.app import create_app
-from service.config import Config
+from service.api import replay_schema
 from tests.compatibility import breaks, breaks_of_files, unannounced
+from tests.contract import operations_of
 
 ROOT = Path(__file__).parents[1]
 RELEASED = ROOT / "openapi" / "released"
 
 Document = dict[str, Any]
-
-
-@pytest.fixture(scope="module")
-def document() -> Document:
-    return contract(create_app(Config(redis_url="redis://localhost")))
 
 
 def released(name: str) -> Document:
@@ -494,10 +488,6 @@ def test_a_change_of_an_operation_breaks_its_callers(later: Document, expected: 
 # ------------------------------------------------------------------------- the real contract
 
 
-def operations(document: Document) -> list[Document]:
-    return [item for methods in document["paths"].values() for item in methods.values()]
-
-
 def objects(document: Document) -> list[tuple[str, Document]]:
     """The named schemas that have fields."""
     schemas = document["components"]["schemas"]
@@ -518,15 +508,14 @@ def test_the_contract_does_not_break_itself(document: Document) -> None:
 
 
 def test_every_operation_that_goes_is_missed(document: Document) -> None:
-    ids = {operation["operationId"] for operation in operations(document)}
-    assert names(document, document | {"paths": {}}) == ids
+    assert names(document, document | {"paths": {}}) == operations_of(document).keys()
 
 
 def test_every_operation_that_is_renamed_is_missed(document: Document) -> None:
     later = deepcopy(document)
-    for operation in operations(later):
+    for operation in operations_of(later).values():
         operation["operationId"] += "2"
-    assert names(document, later) == {item["operationId"] for item in operations(document)}
+    assert names(document, later) == operations_of(document).keys()
 
 
 def test_every_field_that_goes_is_missed(document: Document) -> None:
@@ -571,8 +560,7 @@ def test_fields_that_may_be_left_out_break_nothing(document: Document) -> None:
 
 def test_every_code_header_parameter_and_status_that_goes_is_missed(document: Document) -> None:
     later, gone = deepcopy(document), set()
-    for operation in operations(later):
-        name = operation["operationId"]
+    for name, operation in operations_of(later).items():
         for parameter in operation.pop("parameters", ()):
             gone.add(f"{name}, {parameter['in']} parameter {parameter['name']}")
         for status, response in operation["responses"].items():
@@ -611,7 +599,7 @@ def test_every_variant_that_goes_is_missed_and_every_other_may_come(document: Do
 
 def unreached(document: Document, fields: set[str]) -> set[str]:
     """The fields of schemas that are reached through fields only, all of which are gone."""
-    text = json.dumps(operations(document))
+    text = json.dumps(operations_of(document))
     direct = {name for name, _ in objects(document) if f'schemas/{name}"' in text}
     return {field for field in fields if field.partition(".")[0] not in direct}
 

@@ -13,7 +13,6 @@ from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from service import errors
-from service.api import contract
 from service.api.problems import STATUS, status_of
 from service.app import create_app
 from service.config import Config
@@ -31,11 +30,6 @@ INSIDE = {
 @pytest.fixture(scope="module")
 def app(redis_url: str) -> Flask:
     return create_app(Config(redis_url=redis_url))
-
-
-@pytest.fixture(scope="module")
-def document(app: Flask) -> dict[str, Any]:
-    return contract(app)
 
 
 def operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -65,10 +59,6 @@ def test_the_committed_schema_of_replays_is_what_the_code_says(app: Flask) -> No
         for schema in _schemas_in(committed)
         if "$ref" in schema
     }
-
-
-def test_the_contract_needs_no_store() -> None:
-    assert contract(create_app(Config(redis_url="redis://localhost:1")))["openapi"] == "3.1.1"
 
 
 def test_the_contract_is_valid_openapi(document: dict[str, Any]) -> None:

@@ -10,13 +10,9 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from service.api import contract
-from service.app import create_app
-from service.config import Config
 from tests.node import NODE, TOOLS, needs_tools
 
 OPENAPI = Path(__file__).parent.parent / "openapi"
@@ -198,11 +194,6 @@ BROKEN_FOR_REDOCLY: list[Way] = [
     ("struct", "paths > /v1/games > get > summary", 7),
 ]
 """A way to break each rule that redocly.yaml turns on, and some of recommended-strict."""
-
-
-@pytest.fixture(scope="module")
-def document() -> dict[str, Any]:
-    return contract(create_app(Config(redis_url="redis://localhost:1")))
 
 
 @needs_tools
