@@ -124,7 +124,10 @@ _LAST_EVENT_ID = {
     "in": "header",
     "name": "Last-Event-ID",
     "schema": {"type": "integer", "minimum": 0, "maximum": 10**15 - 1},
-    "description": "How browsers resume a stream: the same as `after`, and counts before it.",
+    "description": (
+        "How browsers resume a stream: the same as `after`, and counts before it. An empty one is "
+        "none."
+    ),
 }
 _REPLAYED = {
     "Idempotency-Replayed": {
