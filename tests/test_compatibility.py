@@ -218,6 +218,7 @@ def one_operation(parts: Document, **more: Document) -> Document:
     return {"paths": {"/v1/play": {"post": operation}}, "components": components}
 
 
+CAT = {"$ref": "#/components/schemas/Cat"}
 ASKED, ANSWERED = "a request", "an answer"
 FINE = None
 
@@ -254,7 +255,6 @@ CHANGES = [
     ("a lower maximum", NUMBER, NUMBER | {"maximum": 7}, "at most 7 now", FINE),
     ("a higher maximum", NUMBER, NUMBER | {"maximum": 9}, FINE, "not at most 8 any more"),
     ("no maximum", NUMBER, {"type": "integer", "minimum": 1}, FINE, "not at most 8 any more"),
-    ("a minimum left out", NUMBER, NUMBER | {"exclusiveMinimum": 1}, "than 1", FINE),
     ("longer", WORD, WORD | {"maxLength": 9}, FINE, "not at most 8 characters any more"),
     ("shorter", WORD, WORD | {"maxLength": 7}, "at most 7 characters now", FINE),
     ("no empty text", A_STRING, A_STRING | {"minLength": 1}, "at least 1 characters", FINE),
@@ -263,11 +263,11 @@ CHANGES = [
     ("a pattern", A_STRING, A_STRING | {"pattern": "^a"}, "its pattern is ^a now", FINE),
     ("a format", A_STRING, A_STRING | {"format": "uuid"}, "its format is uuid now", FINE),
     ("no format", A_STRING | {"format": "uuid"}, A_STRING, FINE, "its format is not uuid"),
-    ("steps", NUMBER, NUMBER | {"multipleOf": 2}, "its multipleOf is 2 now", FINE),
     ("longer lists", LIST, LIST | {"maxItems": 4}, FINE, "not at most 3 items any more"),
     ("shorter lists", LIST, LIST | {"maxItems": 2}, "at most 2 items now", FINE),
     ("other items", LIST, LIST | {"items": A_STRING}, "play, body[]: integer", "200[]: it may be"),
-    ("an unknown keyword", NUMBER, NUMBER | {"not": {}}, "not is another", "not is another"),
+    ("an unknown keyword", NUMBER, NUMBER | {"not": {}}, "not may be another", "not may be"),
+    ("what one refers to", {"not": CAT}, {"not": CAT}, "not may be another", "not may be"),
     # objects
     ("a field", CLOSED, with_field(CLOSED, "c", {}, required=False), FINE, "the field is new"),
     ("a field of an open one", OPEN, with_field(OPEN, "c", {}, required=False), FINE, FINE),
@@ -288,7 +288,6 @@ CHANGES = [
     ("other values of a map", MAP, MAP | {"additionalProperties": {}}, FINE, ".*: it may be"),
     ("any values of a map", MAP, {"type": "object"}, FINE, ".*: it may be anything"),
     ("numbers in a map", {"type": "object"}, MAP, ".*: null is not taken", FINE),
-    ("fewer fields", MAP, MAP | {"maxProperties": 2}, "at most 2 fields now", FINE),
     # unions
     ("a variant", union("Cat", "Dog"), union("Cat", "Dog", "Elk"), FINE, FINE),
     ("a variant less", union("Cat", "Dog"), union("Cat"), "dog is not taken", "dog does not come"),
@@ -302,8 +301,7 @@ CHANGES = [
     ("a default less", NUMBER | {"default": 1}, NUMBER, "1 to null", "1 to null"),
     ("another default", NUMBER | {"default": 1}, NUMBER | {"default": 2}, "1 to 2", "1 to 2"),
     ("0 for false", {"default": False}, {"default": 0}, "false to 0", "false to 0"),
-    ("a name", {"$ref": "#/components/schemas/Cat"}, VARIANTS["Cat"], FINE, FINE),
-    ("allOf", NUMBER, {"allOf": [{"type": "integer"}, {"minimum": 1, "maximum": 8}]}, FINE, FINE),
+    ("a name", CAT, VARIANTS["Cat"], FINE, FINE),
 ]
 
 
@@ -634,8 +632,7 @@ LEAVES = st.one_of(
         optional={
             "minimum": st.integers(-1, 2),
             "maximum": st.integers(0, 3),
-            "exclusiveMinimum": st.integers(-1, 2),
-            "exclusiveMaximum": st.integers(0, 3),
+            "multipleOf": st.integers(1, 2),  # of which the comparison knows nothing
         },
     ),
     st.sampled_from([{}, {"type": "boolean"}, {"type": "null"}, {"const": "a"}, {"const": 1}]),
