@@ -153,8 +153,8 @@ class Contract:
         }
         for name, _ in parse_qsl(query, keep_blank_values=True):
             assert name in names, f"{where}: accepted the undocumented parameter {name!r}"
-        if body is not None:
-            documented = operation.get("requestBody")
+        documented = operation.get("requestBody")
+        if body or (body is not None and documented):  # an empty object says nothing
             assert documented, f"{where}: accepted a body, and none is documented"
             schema = documented["content"]["application/json"]["schema"]
             self._validate(f"{where}: accepted a body", schema, body, self._requests)

@@ -276,7 +276,8 @@ def operations(house: House) -> dict[str, dict]:
 
 def test_every_operation_that_changes_something_takes_a_key_and_is_tried_here(house):
     found = operations(house)
-    assert {name.partition(" ")[0] for name in WISHES} == found.keys()
+    # What a sandbox answers with is of its own kind: test_sandbox tries that.
+    assert {name.partition(" ")[0] for name in WISHES} | {"createSandbox"} == found.keys()
     for name, operation in found.items():
         headers = {parameter["name"] for parameter in operation["parameters"]}
         assert "Idempotency-Key" in headers, name

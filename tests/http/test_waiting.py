@@ -737,7 +737,7 @@ class Bot:
             if not game["moves"]:
                 answer = self.ask("wait", look, self.player, "wait=60", game["version"])
                 continue
-            path, body = choose(game)
+            path, body = chosen(game)
             path += "?wait=60" * (path == "turn")
             pinned = {"if_match": answer.headers["ETag"]}
             answer = self.ask(path, self.player.post, path, body, **pinned)
@@ -749,6 +749,18 @@ class Bot:
         answer = send(*arguments, **headers)
         assert answer.status_code == 200, answer.text
         return answer
+
+
+def chosen(game: dict) -> tuple[str, dict]:
+    """The end of the address and the body: a draw, a call, or all the rest of a turn."""
+    move = choose(game)
+    if move["move"] in ("draw", "rummy"):
+        return move["move"], move
+    plays = [move] if move["move"] in ("meld", "layoff") else []
+    left = [card for card in game["hand"] if not plays or card not in move["cards"]]
+    drops = [{"move": "discard", "card": card} for card in left if card != game["may_not_discard"]]
+    drop = choose({"moves": drops, "hand": left})["card"] if drops else None
+    return "turn", {"plays": plays, "discard": drop}
 
 
 @pytest.mark.parametrize("variant", PRESETS)
