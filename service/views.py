@@ -89,11 +89,16 @@ _VariantSource = Annotated[str, Meta(description="The rule text that the variant
 GameStatus = Annotated[
     Status,
     Meta(
+        title="GameStatus",
         description=(
             "`waiting` for players; `playing`; `finished`: the match is over; `closed`: the table "
             "was given up before a match began."
-        )
+        ),
     ),
+]
+OptionKind = Annotated[
+    Literal["choice", "number", "switch"],
+    Meta(title="OptionKind", description="What kind of values an option has."),
 ]
 Clause = Annotated[
     str,
@@ -215,6 +220,21 @@ class GameView(Struct, frozen=True, kw_only=True):
     ]
 
 
+LoggedEvent = Annotated[
+    Joined
+    | Left
+    | Removed
+    | Closed
+    | WentAway
+    | Returned
+    | EntropyAdded
+    | Started
+    | Rematch
+    | PublicEvent,
+    Meta(title="Event", description="What happened, by its `type`."),
+]
+
+
 class LogEntry(Struct, frozen=True):
     """One event of a game."""
 
@@ -224,16 +244,7 @@ class LogEntry(Struct, frozen=True):
     at: Annotated[Instant, Meta(description="When it happened, in UTC.")]
     forced: Annotated[bool, Meta(description="Whether the clock did it, not the player.")]
     event: Annotated[
-        Joined
-        | Left
-        | Removed
-        | Closed
-        | WentAway
-        | Returned
-        | EntropyAdded
-        | Started
-        | Rematch
-        | PublicEvent,
+        LoggedEvent,
         Meta(description="What happened, as far as the reader may know it, by its `type`."),
     ]
 
@@ -412,7 +423,7 @@ class OptionView(Struct, frozen=True, kw_only=True):
     name: Annotated[str, Meta(description="Its name in `options`, the same in every language.")]
     summary: Annotated[str, Meta(description="What it is about, and what its values mean.")]
     kind: Annotated[
-        Literal["choice", "number", "switch"],
+        OptionKind,
         Meta(description="Its values: one of `choices`, a whole number, or true and false."),
     ]
     choices: Annotated[

@@ -212,7 +212,8 @@ def option_schema(option: Option) -> dict[str, Any]:
     if option.kind == "switch":
         schema = {"type": "boolean"}
     elif option.kind == "choice":
-        schema = {"type": "string", "enum": list(option.choices)}
+        title = f"{option.name.title().replace('_', '')}Option"
+        schema = {"type": "string", "title": title, "enum": list(option.choices)}
     else:
         schema = {"type": "integer", "minimum": option.low, "maximum": option.high}
     if option.nothing:
@@ -234,11 +235,22 @@ class RequestSchema(Schema):
         unknown = RAISE
 
 
+LEVEL: dict[str, Any] = {
+    "title": "ComputerLevel",
+    "description": "How well a computer player plays.",
+    "type": "string",
+    "enum": list(LEVELS),
+}
+VARIANT: dict[str, Any] = {
+    "title": "VariantId",
+    "description": "The id of a variant.",
+    "type": "string",
+    "enum": list(PRESETS),
+}
+
+
 def _level() -> StringField:
-    return StringField(
-        validate=_one_of(LEVELS),
-        metadata={"description": "How well a computer player plays.", "examples": ["steady"]},
-    )
+    return StringField(validate=_one_of(LEVELS), metadata=LEVEL | {"examples": ["steady"]})
 
 
 class PracticeRequest(RequestSchema):
@@ -301,7 +313,7 @@ class NewTableRequest(RequestSchema):
     variant = StringField(
         required=True,
         validate=_one_of(tuple(PRESETS)),
-        metadata={"description": "The rule text to play by.", "examples": ["straight"]},
+        metadata=VARIANT | {"description": "The rule text to play by.", "examples": ["straight"]},
     )
     name = StringField(
         required=True,
@@ -529,7 +541,7 @@ class DrawRequest(RequestSchema):
         required=True,
         data_key="from",
         validate=_one_of(("stock", "discard")),
-        metadata={"description": "The top of the stock, or the upcard."},
+        metadata={"title": "DrawSource"},
     )
     card = _expected()
 
@@ -781,7 +793,7 @@ class GamesQuery(RequestSchema):
     )
     variant = StringField(
         validate=_one_of(tuple(PRESETS)),
-        metadata={"description": "Only tables of this variant."},
+        metadata=VARIANT | {"description": "Only tables of this variant."},
     )
     open_seats = QueryNumber(
         1,

@@ -29,11 +29,14 @@ MeldId = Annotated[
 Count = Annotated[int, Meta(extra_json_schema={"minimum": 0})]
 MeldKind = Annotated[
     Literal["set", "run"],
-    Meta(description="`set`: cards of one rank; `run`: consecutive cards of one suit (common.4)."),
+    Meta(
+        title="MeldKind",
+        description="`set`: cards of one rank; `run`: consecutive cards of one suit (common.4).",
+    ),
 ]
 Source = Annotated[
     Literal["stock", "discard"],
-    Meta(description="`stock`: the top of the stock; `discard`: the upcard."),
+    Meta(title="DrawSource", description="`stock`: the top of the stock; `discard`: the upcard."),
 ]
 Faces = Annotated[
     tuple[Card, ...],
@@ -360,7 +363,10 @@ class Call(Struct, frozen=True, tag="rummy", tag_field="move", omit_defaults=Tru
 Play = LayMeld | LayOff | Swap
 """What a player may do between the draw and the discard."""
 
-Move = Draw | Play | Discard | Call
+Move = Annotated[
+    Draw | Play | Discard | Call,
+    Meta(title="Move", description="A move, as the body of POST /v1/games/{game_id}/{move}."),
+]
 
 
 class Turn(Struct, frozen=True, tag="turn", tag_field="move"):

@@ -16,7 +16,11 @@ from service.errors import NoSuchVariant, OptionProblem, OptionsRefused
 from service.rummy.cards import RANKS, SUITS
 from service.text import Text, either
 
-OptionValue = bool | int | str | None
+SetValue = Annotated[
+    bool | int | str,
+    Meta(title="OptionValue", description="The value of an option of any kind."),
+]
+OptionValue = SetValue | None
 Choices = Mapping[str, OptionValue]
 """Option values as somebody chose them, by option name; what is not chosen is not in it."""
 

@@ -49,6 +49,10 @@ MOST_THROWN = 24
 
 Instant = Annotated[datetime, Meta(tz=True, description="A time, in UTC.")]
 
+DealPhase = Annotated[
+    Literal["draw", "play"], Meta(title="DealPhase", description="What a turn waits for.")
+]
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -89,7 +93,7 @@ class DealView(Struct, frozen=True, kw_only=True):
     dealer: Annotated[SeatNumber, Meta(description="The seat that dealt.")]
     turn: Annotated[SeatNumber, Meta(description="The seat whose turn it is.")]
     phase: Annotated[
-        Literal["draw", "play"],
+        DealPhase,
         Meta(description="What the turn waits for: the draw, or plays and the discard."),
     ]
     turns: Annotated[
