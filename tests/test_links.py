@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from service.api import contract
-from service.api.links import links_from
+from service.api.links import WAYS
 from service.app import create_app
 from service.config import Config
 
@@ -51,9 +51,7 @@ LINKS = [
 
 
 def test_all_links_are_in_the_document() -> None:
-    known = {source: links_from(source) for source in OPERATIONS}
-    assert sum(len(links) for answers in known.values() for links in answers.values()) == len(LINKS)
-    assert len({str(link) for link in LINKS}) == len(LINKS)
+    assert sum(len(targets) for *_, targets in WAYS) == len(LINKS)
 
 
 def test_every_operation_on_a_thing_is_led_to() -> None:

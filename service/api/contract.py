@@ -171,9 +171,8 @@ def register(app: Flask, tables: Tables, deprecated: Mapping[str, Deprecated] = 
     ):
         api.register_blueprint(blueprint)
     problems.register(app)
-    document = contract(app)
-    deprecation.register(app, document, deprecated)
-    docs.register(app, document, replay_schema())
+    deprecation.register(app, deprecated)
+    docs.register(app, contract(app), replay_schema())
     pages.register(app)
     app.after_request(http.harden)
 
@@ -195,19 +194,24 @@ def contract(app: Flask) -> dict[str, Any]:
     document["components"]["schemas"] |= {
         name: _with_names_inside(schema, named) for name, schema in named.items()
     }
+    summaries = {
+        operation["operationId"]: operation["summary"]
+        for path in document["paths"].values()
+        for name, operation in path.items()
+        if name != "parameters"
+    }
+    examples = recorded.read()
     for path in document["paths"].values():
         of_path = path.pop("parameters", [])
-        for operation in path.values():
+        for method, operation in path.items():
             if parameters := of_path + operation.get("parameters", []):
                 operation["parameters"] = [_described(parameter) for parameter in parameters]
-    deprecation.document_in(document, app.extensions["deprecated"])
-    for path in document["paths"].values():
-        for method, operation in path.items():
+            deprecation.document_in(operation, app.extensions["deprecated"])
+            links.put_into(operation, summaries)
+            recorded.put_into(operation, examples)
             operation["responses"] = dict(sorted(operation["responses"].items()))
-            for status, found in links.links_from(operation["operationId"]).items():
-                operation["responses"][status]["links"] = found
             path[method] = _in_order(operation, _OPERATION_ORDER)
-    recorded.put_into(document)
+    document["components"]["examples"] = recorded.by_name(examples)
     return _in_order(document, _DOCUMENT_ORDER)
 
 

@@ -249,7 +249,7 @@ _OF_DISCARD = (*_OF_PLAY, errors.UpcardReturned)
 
 
 @sandbox.route("", methods=["POST"])
-@sandbox.arguments(schemas.EmptyRequest(), documented=False)
+@sandbox.arguments(schemas.EmptyRequest())
 @sandbox.response(201, "Sandbox", description="The table.", headers={**_ETAG, **_LOCATION})
 @sandbox.refuses(
     errors.InvalidRequest,
@@ -416,7 +416,7 @@ def remove(wanted: schemas.Removal, game_id: str) -> Response:
 
 
 @games.route("/<game_id>/start", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
-@games.arguments(schemas.EmptyRequest(), documented=False)
+@games.arguments(schemas.EmptyRequest())
 @games.response(200, "Changed", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @games.refuses(errors.TooFewPlayers, errors.OptionsDoNotFit, *_OF_HOST, http=_OF_BODY)
 @games.doc(operationId="startGame", security=_SEATED)
@@ -431,7 +431,7 @@ def start(_: dict[str, object], game_id: str) -> Response:
 
 
 @games.route("/<game_id>/close", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
-@games.arguments(schemas.EmptyRequest(), documented=False)
+@games.arguments(schemas.EmptyRequest())
 @games.response(200, "Changed", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @games.refuses(
     *_OF_TOKEN,
@@ -452,7 +452,7 @@ def close(_: dict[str, object], game_id: str) -> Response:
 
 
 @games.route("/<game_id>/leave", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
-@games.arguments(schemas.EmptyRequest(), documented=False)
+@games.arguments(schemas.EmptyRequest())
 @games.response(200, "Changed", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @games.refuses(*_OF_TOKEN, errors.TableClosed, errors.MatchOver, *_OF_CHANGE, http=_OF_BODY)
 @games.doc(operationId="leaveGame", security=_SEATED)
@@ -467,7 +467,7 @@ def leave(_: dict[str, object], game_id: str) -> Response:
 
 
 @games.route("/<game_id>/return", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
-@games.arguments(schemas.EmptyRequest(), documented=False)
+@games.arguments(schemas.EmptyRequest())
 @games.response(200, "Changed", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @games.refuses(
     *_OF_TOKEN,
