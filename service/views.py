@@ -38,6 +38,8 @@ from service.rummy.rules import (
     Option,
     OptionValue,
     Rules,
+    UsualValue,
+    ValueInForce,
     clause,
     defaults,
     deviations,
@@ -475,14 +477,8 @@ class StatedOption(Struct, frozen=True):
     """The option whose value a sentence says."""
 
     name: Annotated[str, Meta(description="The name of the option.")]
-    value: Annotated[
-        OptionValue,
-        Meta(description="The value in force; null means what it does for this option."),
-    ]
-    usual: Annotated[
-        OptionValue,
-        Meta(description="The variant's own value; null means what it does for this option."),
-    ]
+    value: ValueInForce
+    usual: UsualValue
     deviates: Annotated[bool, Meta(description="Whether it is one of the table's deviations.")]
     instead_of: Annotated[
         str | None,

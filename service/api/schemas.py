@@ -505,12 +505,18 @@ def _jokers() -> TupleOf:
     )
 
 
-def _cards(what: str) -> TupleOf:
+def _as_in(move: type[Move], field: str) -> dict[str, Any]:
+    """The description that the move has of that field."""
+    schema = msgspec.json.schema(move)["$defs"][move.__name__]
+    return {"description": schema["properties"][field]["description"]}
+
+
+def _cards(move: type[Move]) -> TupleOf:
     return TupleOf(
         CardField(),
         required=True,
         validate=_items(1, MOST_CARDS),
-        metadata={"description": what},
+        metadata=_as_in(move, "cards"),
     )
 
 
@@ -554,7 +560,7 @@ class MeldRequest(RequestSchema):
     """A new meld."""
 
     move = _move("meld")
-    cards = _cards("From the hand: a set or a run of three or more, in any order (common.4).")
+    cards = _cards(LayMeld)
     jokers = _jokers()
 
     @post_load
@@ -567,7 +573,7 @@ class LayoffRequest(RequestSchema):
 
     move = _move("layoff")
     meld = _meld()
-    cards = _cards("From the hand; with them it must be a valid meld still (common.7).")
+    cards = _cards(LayOff)
     jokers = _jokers()
 
     @post_load
@@ -580,10 +586,7 @@ class SwapRequest(RequestSchema):
 
     move = _move("swap")
     meld = _meld()
-    card = NaturalCardField(
-        required=True,
-        metadata={"description": "The natural card from the hand, which the joker stands for."},
-    )
+    card = NaturalCardField(required=True, metadata=_as_in(Swap, "card"))
 
     @post_load
     def make(self, data: dict[str, Any], **_: Any) -> Play:
@@ -594,7 +597,7 @@ class DiscardRequest(RequestSchema):
     """The card to discard."""
 
     move = _move("discard")
-    card = CardField(required=True, metadata={"description": "A card of the hand."})
+    card = CardField(required=True, metadata=_as_in(Discard, "card"))
 
     @post_load
     def make(self, data: dict[str, Any], **_: Any) -> Move:

@@ -21,6 +21,13 @@ SetValue = Annotated[
     Meta(title="OptionValue", description="The value of an option of any kind."),
 ]
 OptionValue = SetValue | None
+UsualValue = Annotated[
+    OptionValue,
+    Meta(description="The variant's own value; null means what it does for this option."),
+]
+ValueInForce = Annotated[
+    OptionValue, Meta(description="The value in force; null means what it does for this option.")
+]
 Choices = Mapping[str, OptionValue]
 """Option values as somebody chose them, by option name; what is not chosen is not in it."""
 
@@ -188,14 +195,8 @@ class Deviation(Struct, frozen=True):
     """One option that differs from the preset: to be written down before the cards are dealt."""
 
     option: Annotated[str, Meta(description="The name of the option.")]
-    preset: Annotated[
-        OptionValue,
-        Meta(description="The variant's own value; null means what it does for this option."),
-    ]
-    value: Annotated[
-        OptionValue,
-        Meta(description="The value at this table; null means what it does for this option."),
-    ]
+    preset: UsualValue
+    value: ValueInForce
     rule: Annotated[str, Meta(description="The clause of the variant that the option is about.")]
 
 
