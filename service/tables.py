@@ -33,7 +33,14 @@ from service.errors import (
     TooBusy,
 )
 from service.game import Event, Game, Logged, Rematch, Remembered, Seat, with_seat
-from service.new_table import NewTable, clean_name, empty_table, rematch_of, sandbox
+from service.new_table import (
+    SANDBOX_NAMES,
+    NewTable,
+    clean_name,
+    empty_table,
+    rematch_of,
+    sandbox,
+)
 from service.replay import deals_over
 from service.rummy import model
 from service.rummy.computer import Level
@@ -205,7 +212,7 @@ class Tables:
     def sandbox(self) -> tuple[SeatTaken, SeatTaken]:
         """Make a practice table to try things out at; both its seats as they were taken."""
         first = self.create(sandbox())
-        return first, self.join(first.game.id, "Bo")
+        return first, self.join(first.game.id, SANDBOX_NAMES[1])
 
     def rematch(
         self, game_id: str, token: str, terms: Terms = NO_TERMS, entropy: str | None = None
