@@ -125,7 +125,7 @@ class SeatView(Struct, frozen=True):
         Away | None,
         Meta(
             description="Why the computer plays a person's seat, who can take it back: the player "
-            "`left`, or `timed_out` by letting too many turns pass (table.2). Null: it is not so."
+            "`left`, or `timed_out` by letting too many turns pass (table.2); null: nobody is away."
         ),
     ]
 
@@ -429,7 +429,7 @@ class OptionView(Struct, frozen=True, kw_only=True):
         Meta(description="Its values: one of `choices`, a whole number, or true and false."),
     ]
     choices: Annotated[
-        tuple[str, ...], Meta(description="The values of a choice; of the other kinds none.")
+        tuple[str, ...], Meta(description="The values of a choice; empty for the other kinds.")
     ]
     low: Annotated[
         Count | None, Meta(description="The least value of a number; null: it is of another kind.")

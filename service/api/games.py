@@ -379,10 +379,10 @@ def look(wish: schemas.LookWish, game_id: str) -> Response:
 def join(wanted: dict[str, str], game_id: str) -> Response:
     """Take a seat
 
-    The next free seat, clockwise. The answer holds the seat's token: keep it, it is shown only
-    here. If the table starts by itself (`autostart`), the last seat taken starts it and the cards
-    are dealt. A private table takes its invitation code. `entropy` adds to the chance of the first
-    deal.
+    The next free seat, clockwise. The answer holds the seat's token: keep it, only a repeat with
+    the same Idempotency-Key shows it again. If the table starts by itself (`autostart`), the last
+    seat taken starts it and the cards are dealt. A private table takes its invitation code.
+    `entropy` adds to the chance of the first deal.
     """
     return _seated(tables().join(game_id, terms=terms(), **wanted))
 

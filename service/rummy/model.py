@@ -27,13 +27,7 @@ MeldId = Annotated[
     ),
 ]
 Count = Annotated[int, Meta(extra_json_schema={"minimum": 0})]
-DealNumber = Annotated[
-    int,
-    Meta(
-        description="Which deal of the match, from 1.",
-        extra_json_schema={"minimum": 1},
-    ),
-]
+DealNumber = Annotated[Count, Meta(description="Which deal of the match, from 1.")]
 Dealer = Annotated[SeatNumber, Meta(description="The seat that dealt.")]
 Commitment = Annotated[
     str, Meta(description="SHA-256 of the secret, in hexadecimal digits (docs/fairness.md).")
@@ -318,7 +312,7 @@ class Draw(Struct, frozen=True, tag="draw", tag_field="move", omit_defaults=True
 
 
 class LayMeld(Struct, frozen=True, tag="meld", tag_field="move", omit_defaults=True):
-    """Lay a new meld. `jokers`: what each joker in `cards` stands for; empty: it is plain."""
+    """Lay a new meld of cards from the hand."""
 
     cards: Annotated[
         tuple[Card, ...],
