@@ -29,13 +29,15 @@ DEV     := $(VENV)/.dev-installed
 TOOLS   := openapi/node_modules/.installed
 
 # What checks the contract. Redocly asks nobody for newer versions, and redocly.yaml turns off its
-# telemetry; it talks even if nothing is wrong, so that is shown only if something is.
+# telemetry; its output is shown only when it fails.
 SPECTRAL := $(NODE) openapi/node_modules/.bin/spectral
 REDOCLY  := REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(NODE) openapi/node_modules/.bin/redocly
 
 # The contract of the last release, which each later one is held against.
 RELEASED := openapi/released
 
+# All of it shares one VENV, so that nothing runs beside another with make -j.
+.NOTPARALLEL:
 .DEFAULT_GOAL := help
 .PHONY: help run demo test fuzz lint format openapi release-contract playthroughs translations lock \
         clean

@@ -9,7 +9,11 @@ from msgspec import Meta, Struct
 
 from service.text import Text, listed
 
-Param = bool | int | str | None | tuple[str, ...]
+ParamValue = Annotated[
+    bool | int | str | tuple[str, ...],
+    Meta(title="ParamValue", description="A value in a `detail`."),
+]
+Param = ParamValue | None
 
 
 class RummyError(Exception):
@@ -68,7 +72,7 @@ class OptionProblem(Struct, frozen=True):
 
     option: Annotated[str, Meta(description="The name of the option, as it was sent.")]
     value: Annotated[
-        bool | int | str | None,
+        Annotated[bool | int | str, Meta(title="OptionValue")] | None,  # as in rules.py
         Meta(
             description="The value that it would have: what was sent, or else what follows from "
             "the variant and the other options; null means what it does for this option."

@@ -21,6 +21,9 @@ from service.what_if import choices_for, deal_until, guard_options, guard_seats
 MOST_NAME_CHARACTERS = 40
 MOST_SEED_CHARACTERS = 200
 
+SANDBOX_NAMES = ("Anna", "Bo")
+"""Who sits in the sandbox, by seat."""
+
 # fmt: off
 _FIRST_CARDS = (
     "5H", "6H", "JK", "3C", "7H", "3D", "8H", "3S", "9H", "QS", "KD", "QD",  # dealt by turns
@@ -79,7 +82,7 @@ def sandbox() -> NewTable:
     order = (*_FIRST_CARDS, *shuffled(rest, b"", "sandbox"))
     return NewTable(
         variant="call-rummy",
-        name="Anna",
+        name=SANDBOX_NAMES[0],
         options={"deals": 1, "hand_size": 6, "jokers": 2},
         seats=2,
         public=False,

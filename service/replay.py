@@ -21,6 +21,7 @@ from service.rummy.model import (
     Count,
     Deal,
     DealEnded,
+    Dealer,
     DealResult,
     Dealt,
     MatchResult,
@@ -78,7 +79,7 @@ class ReplayDeal(Struct, frozen=True, kw_only=True):
     """A deal that has ended: its cards, every move, the count, and the proof of its chance."""
 
     number: Annotated[_Number, Meta(description="Which deal of the match, from 1.")]
-    dealer: Annotated[SeatNumber, Meta(description="The seat that dealt.")]
+    dealer: Dealer
     totals: Annotated[tuple[_Number, ...], Meta(description="The points before the deal, by seat.")]
     cards: Annotated[
         tuple[Card, ...], Meta(description="The whole pack, the first card to be dealt first.")

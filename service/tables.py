@@ -33,7 +33,14 @@ from service.errors import (
     TooBusy,
 )
 from service.game import Event, Game, Logged, Rematch, Remembered, Seat, with_seat
-from service.new_table import NewTable, clean_name, empty_table, rematch_of, sandbox
+from service.new_table import (
+    SANDBOX_NAMES,
+    NewTable,
+    clean_name,
+    empty_table,
+    rematch_of,
+    sandbox,
+)
 from service.replay import deals_over
 from service.rummy import model
 from service.rummy.computer import Level
@@ -207,10 +214,10 @@ class Tables:
 
         Raises BadIdempotencyKey, IdempotencyKeyReused and TooBusy.
         """
-        first = self.create(sandbox(), terms)
+        first, name = self.create(sandbox(), terms), SANDBOX_NAMES[1]
         # One request takes two seats, and a game remembers one answer to a key.
-        second = Terms(key=f"{terms.key} Bo") if terms.key else NO_TERMS
-        return first, self.join(first.game.id, "Bo", terms=second)
+        second = Terms(key=f"{terms.key} {name}") if terms.key else NO_TERMS
+        return first, self.join(first.game.id, name, terms=second)
 
     def rematch(
         self, game_id: str, token: str, terms: Terms = NO_TERMS, entropy: str | None = None

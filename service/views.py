@@ -38,6 +38,8 @@ from service.rummy.rules import (
     Option,
     OptionValue,
     Rules,
+    UsualValue,
+    ValueInForce,
     clause,
     defaults,
     deviations,
@@ -89,11 +91,16 @@ _VariantSource = Annotated[str, Meta(description="The rule text that the variant
 GameStatus = Annotated[
     Status,
     Meta(
+        title="GameStatus",
         description=(
             "`waiting` for players; `playing`; `finished`: the match is over; `closed`: the table "
             "was given up before a match began."
-        )
+        ),
     ),
+]
+OptionKind = Annotated[
+    Literal["choice", "number", "switch"],
+    Meta(title="OptionKind", description="What kind of values an option has."),
 ]
 Clause = Annotated[
     str,
@@ -118,7 +125,7 @@ class SeatView(Struct, frozen=True):
         Away | None,
         Meta(
             description="Why the computer plays a person's seat, who can take it back: the player "
-            "`left`, or `timed_out` by letting too many turns pass (table.2). Null: it is not so."
+            "`left`, or `timed_out` by letting too many turns pass (table.2); null: nobody is away."
         ),
     ]
 
@@ -215,6 +222,21 @@ class GameView(Struct, frozen=True, kw_only=True):
     ]
 
 
+LoggedEvent = Annotated[
+    Joined
+    | Left
+    | Removed
+    | Closed
+    | WentAway
+    | Returned
+    | EntropyAdded
+    | Started
+    | Rematch
+    | PublicEvent,
+    Meta(title="Event", description="What happened, by its `type`."),
+]
+
+
 class LogEntry(Struct, frozen=True):
     """One event of a game."""
 
@@ -224,16 +246,7 @@ class LogEntry(Struct, frozen=True):
     at: Annotated[Instant, Meta(description="When it happened, in UTC.")]
     forced: Annotated[bool, Meta(description="Whether the clock did it, not the player.")]
     event: Annotated[
-        Joined
-        | Left
-        | Removed
-        | Closed
-        | WentAway
-        | Returned
-        | EntropyAdded
-        | Started
-        | Rematch
-        | PublicEvent,
+        LoggedEvent,
         Meta(description="What happened, as far as the reader may know it, by its `type`."),
     ]
 
@@ -412,11 +425,11 @@ class OptionView(Struct, frozen=True, kw_only=True):
     name: Annotated[str, Meta(description="Its name in `options`, the same in every language.")]
     summary: Annotated[str, Meta(description="What it is about, and what its values mean.")]
     kind: Annotated[
-        Literal["choice", "number", "switch"],
+        OptionKind,
         Meta(description="Its values: one of `choices`, a whole number, or true and false."),
     ]
     choices: Annotated[
-        tuple[str, ...], Meta(description="The values of a choice; of the other kinds none.")
+        tuple[str, ...], Meta(description="The values of a choice; empty for the other kinds.")
     ]
     low: Annotated[
         Count | None, Meta(description="The least value of a number; null: it is of another kind.")
@@ -464,14 +477,8 @@ class StatedOption(Struct, frozen=True):
     """The option whose value a sentence says."""
 
     name: Annotated[str, Meta(description="The name of the option.")]
-    value: Annotated[
-        OptionValue,
-        Meta(description="The value in force; null means what it does for this option."),
-    ]
-    usual: Annotated[
-        OptionValue,
-        Meta(description="The variant's own value; null means what it does for this option."),
-    ]
+    value: ValueInForce
+    usual: UsualValue
     deviates: Annotated[bool, Meta(description="Whether it is one of the table's deviations.")]
     instead_of: Annotated[
         str | None,

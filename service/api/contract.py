@@ -21,7 +21,6 @@ from service.api import (
     http,
     language,
     links,
-    naming,
     operations,
     pages,
     problems,
@@ -31,29 +30,59 @@ from service.api import (
     variants,
 )
 from service.api.deprecation import DEPRECATED, Deprecated
+from service.errors import ParamValue
 from service.replay import DealReplay, MatchReplay
 from service.rummy.cards import Card
-from service.rummy.rules import OPTIONS, Rules
+from service.rummy.model import MeldKind, Move, Source
+from service.rummy.rules import OPTIONS, Rules, SetValue
+from service.rummy.view import DealPhase
 from service.tables import Tables
 from service.text import Text
-from service.views import GameId, SeatToken
+from service.views import GameId, GameStatus, LoggedEvent, OptionKind, SeatToken
 
 Schema = dict[str, Any]
 
 _INTRODUCTION = (Path(__file__).parent / "introduction.md").read_text(encoding="utf-8")
 
-_NAMED: dict[str, Schema] = {
-    schema["title"]: schema
-    for schema in (
-        msgspec.json.schema(Card),
-        schemas.NaturalCardField.looks,
-        msgspec.json.schema(GameId),
-        msgspec.json.schema(SeatToken),
-        schemas.options_schema(),
-    )
+_PLAY = {
+    "title": "Play",
+    "description": "What may come between draw and discard.",
+    **http.told_apart(
+        "move", {name: type(schema).__name__ for name, schema in schemas.PLAYS.items()}
+    ),
 }
-"""Schemas that stand inside others and get a name of their own in the contract, by title."""
+_NAMED = (
+    Card,
+    DealPhase,
+    GameId,
+    GameStatus,
+    LoggedEvent,
+    MeldKind,
+    Move,
+    OptionKind,
+    ParamValue,
+    SeatToken,
+    SetValue,
+    Source,
+)
+_NAMED_IN_REQUESTS: tuple[Schema, ...] = (
+    schemas.LEVEL,
+    schemas.NaturalCardField.looks,
+    schemas.VARIANT,
+    _PLAY,
+    schemas.options_schema(),
+    *(schemas.option_schema(option) for option in OPTIONS.values() if option.kind == "choice"),
+)
+"""What stands inside other schemas and has a name of its own in the contract: its `title`.
 
+Clients made from the contract have a type for each name, and else a nameless one at each place.
+"""
+
+_SHAPE = ("type", "enum", "oneOf", "anyOf", "discriminator")
+"""What a reference says for the place that it is at."""
+
+_VALUES = ("const", "default", "enum", "example", "examples")
+"""What holds values, not schemas."""
 
 _OPEN = {
     "DealResult": ("reason", "how", "why"),
@@ -142,9 +171,8 @@ def register(app: Flask, tables: Tables, deprecated: Mapping[str, Deprecated] = 
     ):
         api.register_blueprint(blueprint)
     problems.register(app)
-    document = contract(app)
-    deprecation.register(app, document, deprecated)
-    docs.register(app, document, replay_schema())
+    deprecation.register(app, deprecated)
+    docs.register(app, contract(app), replay_schema())
     pages.register(app)
     app.after_request(http.harden)
 
@@ -159,21 +187,31 @@ def contract(app: Flask) -> dict[str, Any]:
             schema = components["schemas"][kind.__name__]
             schema["description"] = getdoc(kind)
             _say_defaults_in_words(schema)
-    components["schemas"] = _with_names(_opened(_exact(components["schemas"]))) | _NAMED
-    naming.give_names(document)
+    components["schemas"] = _opened(_exact(components["schemas"]))
+    named = _named()
+    for part in ("paths", "components"):
+        document[part] = _with_names(document[part], named)
+    document["components"]["schemas"] |= {
+        name: _with_names_inside(schema, named) for name, schema in named.items()
+    }
+    summaries = {
+        operation["operationId"]: operation["summary"]
+        for path in document["paths"].values()
+        for name, operation in path.items()
+        if name != "parameters"
+    }
+    examples = recorded.read()
     for path in document["paths"].values():
         of_path = path.pop("parameters", [])
-        for operation in path.values():
+        for method, operation in path.items():
             if parameters := of_path + operation.get("parameters", []):
                 operation["parameters"] = [_described(parameter) for parameter in parameters]
-    deprecation.document_in(document, app.extensions["deprecated"])
-    for path in document["paths"].values():
-        for method, operation in path.items():
+            deprecation.document_in(operation, app.extensions["deprecated"])
+            links.put_into(operation, summaries)
+            recorded.put_into(operation, examples)
             operation["responses"] = dict(sorted(operation["responses"].items()))
-            for status, found in links.links_from(operation["operationId"]).items():
-                operation["responses"][status]["links"] = found
             path[method] = _in_order(operation, _OPERATION_ORDER)
-    recorded.put_into(document)
+    document["components"]["examples"] = recorded.by_name(examples)
     return _in_order(document, _DOCUMENT_ORDER)
 
 
@@ -292,6 +330,7 @@ def _without_limits(node: Any) -> Any:
         return node
     schema = {name: _without_limits(value) for name, value in node.items()}
     schema.pop("maximum", None)
+    schema.pop("title", None)
     if "minimum" in schema:  # all of them count something
         schema["minimum"] = 0
     if "enum" in schema:
@@ -301,20 +340,36 @@ def _without_limits(node: Any) -> Any:
     return schema
 
 
-def _with_names(node: Any) -> Any:
-    """The schema with references in the place of those inside it that have a name."""
+def _named() -> dict[str, Schema]:
+    """The schemas that have a name of their own, by it."""
+    in_answers, _ = msgspec.json.schema_components(
+        _NAMED, schema_hook=_text_schema, ref_template="#/components/schemas/{name}"
+    )
+    return {schema["title"]: _exact(schema) for schema in (*in_answers, *_NAMED_IN_REQUESTS)}
+
+
+def _with_names(node: Any, named: Mapping[str, Schema]) -> Any:
+    """The part of the document with references in the place of what has a name."""
     if isinstance(node, list):
-        return [_with_names(item) for item in node]
+        return [_with_names(item, named) for item in node]
     if not isinstance(node, dict):
         return node
-    named = _NAMED.get(node["title"]) if isinstance(node.get("title"), str) else None
-    if named is None:
-        return {name: _with_names(value) for name, value in node.items()}
+    known = named.get(node["title"]) if isinstance(node.get("title"), str) else None
+    if known is None:
+        return _with_names_inside(node, named)
     reference = {"$ref": f"#/components/schemas/{node['title']}"}
-    own = {name: value for name, value in node.items() if named.get(name) != value}
-    if "null" in own.pop("type", ()):
+    own = {
+        key: value for key, value in node.items() if key not in _SHAPE and known.get(key) != value
+    }
+    if "null" in node.get("type", ()):
         return {"anyOf": [reference, {"type": "null"}], **own}
     return {**reference, **own}
+
+
+def _with_names_inside(node: Schema, named: Mapping[str, Schema]) -> Schema:
+    return {
+        key: value if key in _VALUES else _with_names(value, named) for key, value in node.items()
+    }
 
 
 def _kinds_of(kind: type[Any]) -> Iterator[type[Any]]:
@@ -333,7 +388,5 @@ def _field_schema(converter: Any, field: Any, **_: Any) -> dict[str, Any]:
     if isinstance(field, schemas.Options):
         return schemas.options_schema()
     if isinstance(field, schemas.PlayField):
-        return http.told_apart(
-            "move", {name: type(schema).__name__ for name, schema in schemas.PLAYS.items()}
-        )
+        return _PLAY
     return {}

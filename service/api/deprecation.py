@@ -1,6 +1,5 @@
 """Operations that will go some day: what the contract and every answer of theirs say about it."""
 
-import re
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
@@ -11,9 +10,6 @@ from werkzeug.http import http_date
 
 SHORTEST_NOTICE = timedelta(days=180)
 """So long a deprecated operation stays at least (docs/compatibility.md)."""
-
-_CONVERTED = re.compile(r"<(?:\w+:)?(\w+)>")
-"""A part of an address in a rule of Flask's, such as `<int:number>`."""
 
 _HEADERS = {
     "Deprecation": {
@@ -47,8 +43,9 @@ class Deprecated(Struct, frozen=True):
     link: str
 
     def __post_init__(self) -> None:
-        if self.sunset is not None and self.sunset < self.since + SHORTEST_NOTICE:
-            raise ValueError(f"The sunset is less than {SHORTEST_NOTICE.days} days away.")
+        assert (  # noqa: S101
+            self.sunset is None or self.sunset >= self.since + SHORTEST_NOTICE
+        ), f"the sunset is less than {SHORTEST_NOTICE.days} days away"
 
     @property
     def headers(self) -> tuple[tuple[str, str], ...]:
@@ -66,18 +63,19 @@ DEPRECATED: dict[str, Deprecated] = {}
 """The deprecated operations by operationId. A field or parameter is marked in its schema alone."""
 
 
-def register(app: Flask, document: dict[str, Any], table: Mapping[str, Deprecated]) -> None:
-    """Send the headers with every answer of these operations, refusals and streams included."""
-    headers = {
-        (path, method.upper()): table[operation["operationId"]].headers
-        for path, methods in document["paths"].items()
-        for method, operation in methods.items()
-        if operation["operationId"] in table
+def register(app: Flask, table: Mapping[str, Deprecated]) -> None:
+    """Send the headers with every answer of these operations, refusals and streams included.
+
+    Raises KeyError if an operation does not exist.
+    """
+    endpoints = {
+        getattr(view, "operation_id", None): endpoint
+        for endpoint, view in app.view_functions.items()
     }
+    headers = {endpoints[name]: deprecated.headers for name, deprecated in table.items()}
 
     def say(response: Response) -> Response:
-        method = "GET" if request.method == "HEAD" else request.method
-        for name, value in headers.get((_path(), method), ()):
+        for name, value in headers.get(request.endpoint or "", ()):
             response.headers.add(name, value)
         return response
 
@@ -85,26 +83,16 @@ def register(app: Flask, document: dict[str, Any], table: Mapping[str, Deprecate
         app.after_request(say)
 
 
-def document_in(document: dict[str, Any], table: Mapping[str, Deprecated]) -> None:
-    """Tell of them in the contract. Raises KeyError if an operation does not exist."""
-    operations = {
-        operation["operationId"]: operation
-        for methods in document["paths"].values()
-        for operation in methods.values()
-    }
-    for name, deprecated in table.items():
-        operation = operations[name]
-        operation["deprecated"] = True
-        operation["description"] += f"\n\n{_sentence(deprecated)}"
-        for response in operation["responses"].values():
-            said = _HEADERS if deprecated.sunset is None else _HEADERS | _SUNSET
-            response["headers"] = response.get("headers", {}) | said
-
-
-def _path() -> str:
-    """The path of the operation that the request was for, as the contract writes it."""
-    rule = request.url_rule
-    return "" if rule is None else _CONVERTED.sub(r"{\1}", rule.rule)
+def document_in(operation: dict[str, Any], table: Mapping[str, Deprecated]) -> None:
+    """Tell of it in the contract, if the operation is one of them."""
+    deprecated = table.get(operation["operationId"])
+    if deprecated is None:
+        return
+    operation["deprecated"] = True
+    operation["description"] += f"\n\n{_sentence(deprecated)}"
+    said = _HEADERS if deprecated.sunset is None else _HEADERS | _SUNSET
+    for response in operation["responses"].values():
+        response["headers"] = response.get("headers", {}) | said
 
 
 def _sentence(deprecated: Deprecated) -> str:

@@ -2,18 +2,13 @@
 
 `first_game` is a whole match in five requests, and `step_by_step` the same cards played a move at a
 time. `by_seed` is a table whose cards come from a seed. `people_and_computers` is about who sits at
-a table. All but the last are practice tables, so that the cards are the ones named here.
+a table. The first three are practice tables, so that the cards are the ones named here. The other
+examples of tables stand alone.
 """
 
 from typing import Any
 
 Examples = dict[str, dict[str, Any]]
-
-_FIRST = "first_game"
-_SECOND = "step_by_step"
-_THIRD = "people_and_computers"
-_FOURTH = "by_seed"
-
 
 _DEAL = """\
 [Rummy "1"]
@@ -36,7 +31,7 @@ def _example(summary: str, value: dict[str, Any]) -> dict[str, Any]:
 
 
 CREATE: Examples = {
-    _FOURTH: _example(
+    "by_seed": _example(
         "A practice table for two, whose cards come from a seed",
         {
             "variant": "straight",
@@ -45,7 +40,7 @@ CREATE: Examples = {
             "practice": {"seed": "907278", "dealer": 1},
         },
     ),
-    _THIRD: _example(
+    "people_and_computers": _example(
         "A table with a computer player and a clock, started by the host",
         {
             "variant": "seven-card",
@@ -86,54 +81,58 @@ CREATE: Examples = {
     ),
 }
 
-JOIN: Examples = {_FOURTH: _example("Bo takes the next seat", {"name": "Bo"})}
+JOIN: Examples = {"by_seed": _example("Bo takes the next seat", {"name": "Bo"})}
 
-COMPUTERS: Examples = {_THIRD: _example("A third player that never tires", {"levels": ["sharp"]})}
+COMPUTERS: Examples = {
+    "people_and_computers": _example("A third player that never tires", {"levels": ["sharp"]})
+}
 
-REMOVE: Examples = {_THIRD: _example("The player in seat 3", {"seat": 3})}
+REMOVE: Examples = {"people_and_computers": _example("The player in seat 3", {"seat": 3})}
 
-REMATCH: Examples = {_THIRD: _example("Nothing has to be said", {})}
+REMATCH: Examples = {"people_and_computers": _example("Nothing has to be said", {})}
 
-ENTROPY: Examples = {_THIRD: _example("Some coins, tossed by hand", {"entropy": "HTTHTHHT"})}
+ENTROPY: Examples = {
+    "people_and_computers": _example("Some coins, tossed by hand", {"entropy": "HTTHTHHT"})
+}
 
 QUERY: Examples = {
-    _THIRD: _example(
+    "people_and_computers": _example(
         "Two games, of which the second is gone",
         {"tokens": [f"examplegameaaaab.{'example-token-2-':A<43}", f"{'a' * 16}.{'A' * 43}"]},
     ),
 }
 
 DRAW: Examples = {
-    _FIRST: _example("From the stock", {"from": "stock"}),
-    _FOURTH: _example(
+    "first_game": _example("From the stock", {"from": "stock"}),
+    "by_seed": _example(
         "The upcard, if it is the nine of clubs still", {"from": "discard", "card": "9C"}
     ),
 }
 
 MELD: Examples = {
-    _SECOND: _example(
+    "step_by_step": _example(
         "A run with a joker as its six", {"cards": ["5H", "JK", "7H"], "jokers": ["6H"]}
     ),
     "set": _example("A set", {"cards": ["3C", "3D", "3S"]}),
-    _FOURTH: _example("A run", {"cards": ["4C", "5C", "6C"]}),
+    "by_seed": _example("A run", {"cards": ["4C", "5C", "6C"]}),
 }
 
 LAYOFF: Examples = {
-    _SECOND: _example("The eight to the run", {"meld": 1, "cards": ["8H"]}),
-    _FOURTH: _example("The seven to the run", {"meld": 1, "cards": ["7C"]}),
+    "step_by_step": _example("The eight to the run", {"meld": 1, "cards": ["8H"]}),
+    "by_seed": _example("The seven to the run", {"meld": 1, "cards": ["7C"]}),
 }
 
-SWAP: Examples = {_SECOND: _example("The six for the joker", {"meld": 1, "card": "6H"})}
+SWAP: Examples = {"step_by_step": _example("The six for the joker", {"meld": 1, "card": "6H"})}
 
 DISCARD: Examples = {
-    _SECOND: _example("The nine of hearts, which fits the run", {"card": "9H"}),
-    _FOURTH: _example("The nine of clubs", {"card": "9C"}),
+    "step_by_step": _example("The nine of hearts, which fits the run", {"card": "9H"}),
+    "by_seed": _example("The nine of clubs", {"card": "9C"}),
 }
 
-RUMMY: Examples = {_SECOND: _example("The nine just discarded fits meld 1", {"meld": 1})}
+RUMMY: Examples = {"step_by_step": _example("The nine just discarded fits meld 1", {"meld": 1})}
 
 TURN: Examples = {
-    _FIRST: _example(
+    "first_game": _example(
         "Anna's turn: a run with a joker as its six, a layoff of two cards, and the discard",
         {
             "plays": [
@@ -154,7 +153,7 @@ TURN: Examples = {
             "discard": "4C",
         },
     ),
-    _FOURTH: _example(
+    "by_seed": _example(
         "Bo's turn: a set, a layoff on Anna's run, and the discard",
         {
             "plays": [

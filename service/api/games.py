@@ -252,7 +252,7 @@ _OF_DISCARD = (*_OF_PLAY, errors.UpcardReturned)
 
 
 @sandbox.route("", methods=["POST"])
-@sandbox.arguments(schemas.EmptyRequest(), documented=False)
+@sandbox.arguments(schemas.EmptyRequest())
 @sandbox.response(
     201, "Sandbox", description="The table.", headers={**_ETAG, **_LOCATION, **_REPLAYED}
 )
@@ -386,10 +386,10 @@ def look(wish: schemas.LookWish, game_id: str) -> Response:
 def join(wanted: dict[str, str], game_id: str) -> Response:
     """Take a seat
 
-    The next free seat, clockwise. The answer holds the seat's token: keep it, it is shown only
-    here. If the table starts by itself (`autostart`), the last seat taken starts it and the cards
-    are dealt. A private table takes its invitation code. `entropy` adds to the chance of the first
-    deal.
+    The next free seat, clockwise. The answer holds the seat's token: keep it, only a repeat with
+    the same Idempotency-Key shows it again. If the table starts by itself (`autostart`), the last
+    seat taken starts it and the cards are dealt. A private table takes its invitation code.
+    `entropy` adds to the chance of the first deal.
     """
     return _seated(tables().join(game_id, terms=terms(), **wanted))
 
@@ -423,7 +423,7 @@ def remove(wanted: schemas.Removal, game_id: str) -> Response:
 
 
 @games.route("/<game_id>/start", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
-@games.arguments(schemas.EmptyRequest(), documented=False)
+@games.arguments(schemas.EmptyRequest())
 @games.response(200, "Changed", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @games.refuses(errors.TooFewPlayers, errors.OptionsDoNotFit, *_OF_HOST, http=_OF_BODY)
 @games.doc(operationId="startGame", security=_SEATED)
@@ -438,7 +438,7 @@ def start(_: dict[str, object], game_id: str) -> Response:
 
 
 @games.route("/<game_id>/close", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
-@games.arguments(schemas.EmptyRequest(), documented=False)
+@games.arguments(schemas.EmptyRequest())
 @games.response(200, "Changed", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @games.refuses(
     *_OF_TOKEN,
@@ -459,7 +459,7 @@ def close(_: dict[str, object], game_id: str) -> Response:
 
 
 @games.route("/<game_id>/leave", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
-@games.arguments(schemas.EmptyRequest(), documented=False)
+@games.arguments(schemas.EmptyRequest())
 @games.response(200, "Changed", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @games.refuses(*_OF_TOKEN, errors.TableClosed, errors.MatchOver, *_OF_CHANGE, http=_OF_BODY)
 @games.doc(operationId="leaveGame", security=_SEATED)
@@ -474,7 +474,7 @@ def leave(_: dict[str, object], game_id: str) -> Response:
 
 
 @games.route("/<game_id>/return", methods=["POST"], parameters=[_GAME, _IF_MATCH, _KEY])
-@games.arguments(schemas.EmptyRequest(), documented=False)
+@games.arguments(schemas.EmptyRequest())
 @games.response(200, "Changed", description=_AFTER, headers={**_ETAG, **_REPLAYED})
 @games.refuses(
     *_OF_TOKEN,

@@ -110,9 +110,9 @@ class Blueprint(flask_smorest.Blueprint):
     ARGUMENTS_PARSER = Parser()
 
     def arguments(
-        self, schema: Schema, *, location: str = "json", documented: bool = True, **kwargs: Any
+        self, schema: Schema, *, location: str = "json", **kwargs: Any
     ) -> Callable[[Any], Any]:
-        """As flask-smorest has it; a body that has nothing to say may go undocumented."""
+        """As flask-smorest has it; a body without fields goes undocumented."""
         decorate = super().arguments(schema, location=location, **kwargs)
 
         def decorator(function: Any) -> Any:
@@ -123,8 +123,21 @@ class Blueprint(flask_smorest.Blueprint):
             # other way to leave out its own.
             arguments = decorated._apidoc["arguments"]  # noqa: SLF001
             arguments["responses"].clear()
-            if not documented:
+            if not schema.fields:
                 arguments["parameters"].pop()
+            return decorated
+
+        return decorator
+
+    @staticmethod
+    def doc(**kwargs: Any) -> Callable[[Any], Any]:
+        """As flask-smorest has it; the view is told the id of its operation too."""
+        decorate = flask_smorest.Blueprint.doc(**kwargs)
+
+        def decorator(function: Any) -> Any:
+            decorated = decorate(function)
+            if "operationId" in kwargs:
+                decorated.operation_id = kwargs["operationId"]
             return decorated
 
         return decorator

@@ -1,8 +1,7 @@
 """Links of the contract: where each answer leads, and what of it the next request takes."""
 
+from collections.abc import Mapping
 from typing import Any
-
-Links = dict[str, dict[str, Any]]
 
 _MADE = {"game_id": "$response.body#/game/id"}
 """The game in the answer."""
@@ -18,38 +17,17 @@ _NEWER = {**_SAME, "header.If-None-Match": "$response.header.ETag"}
 
 _PLAYS = ("meld", "layoff", "swap", "discard", "playTurn")
 
-_TARGETS = {
-    "addComputers": "The host gives free seats to computer players.",
-    "addEntropy": "Add to the chance of the next deal.",
-    "callRummy": "Call the card just discarded, where the table plays with the call.",
-    "closeTable": "The host gives the table up, before the start.",
-    "discard": "End the turn with a card of the hand.",
-    "draw": "Begin the caller's turn.",
-    "getDeal": "Replay a deal that has ended, with all hands open.",
+_TOLD = {
     "getError": "What the first of these codes means.",
-    "getEvents": "Read the log on from here; with `wait`, as soon as there is something new.",
+    "getEvents": "Read the log; with `wait`, as soon as there is something new.",
     "getGame": "Look at the game; with `wait`, as soon as there is another version of it.",
-    "getGameRules": "Read the rules of the table.",
-    "getReplay": "Replay all deals that have ended.",
-    "getScore": "Read the score.",
     "getVariant": "Look at the first of these variants.",
-    "getVariantRules": "Read the rules of the variant.",
     "joinGame": "Take the next free seat; a private table takes its `invitation` too.",
-    "layoff": "Lay off cards of the hand on a meld of the table.",
-    "leaveGame": "Give the seat up, or leave it to the computer for a while.",
     "listGames": "The next page, if there is one.",
-    "listMoves": "List every legal move, as bodies ready to send.",
-    "meld": "Lay a new meld of cards of the hand.",
-    "playTurn": "Play the rest of the turn in one request.",
-    "rematch": "Play again, when the match is over; each player sends it.",
-    "removePlayer": "The host frees a seat, before the start.",
-    "returnToGame": "Take the seat back from the computer.",
-    "startGame": "The host starts the match with those who sit there.",
-    "swap": "Swap a joker out of a meld of the table.",
 }
-"""What is done by following a link, by the operation that it leads to."""
+"""What is done by following a link to these operations, where their summary says less."""
 
-_WAYS: tuple[tuple[str, int, dict[str, str], tuple[str, ...]], ...] = (
+WAYS: tuple[tuple[str, int, dict[str, str], tuple[str, ...]], ...] = (
     (
         "createGame",
         201,
@@ -131,16 +109,17 @@ _WAYS: tuple[tuple[str, int, dict[str, str], tuple[str, ...]], ...] = (
 """From which operation, by which answer, with which parameters, to which operations."""
 
 
-def links_from(operation: str) -> dict[str, Links]:
-    """The links of the operation's answers, by status and name. None says whose token to send."""
-    found: dict[str, Links] = {}
-    for source, status, parameters, targets in _WAYS:
-        if source == operation:
-            links = found.setdefault(str(status), {})
+def put_into(operation: dict[str, Any], summaries: Mapping[str, str]) -> None:
+    """Give the operation's answers their links, by the summaries of all operations.
+
+    No link says whose token to send.
+    """
+    for source, status, parameters, targets in WAYS:
+        if source == operation["operationId"]:
+            links = operation["responses"][str(status)].setdefault("links", {})
             for target in targets:
                 links[target] = {
                     "operationId": target,
                     "parameters": parameters,
-                    "description": _TARGETS[target],
+                    "description": _TOLD.get(target, f"{summaries[target]}."),
                 }
-    return found

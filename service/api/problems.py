@@ -103,7 +103,9 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ]
     rule: Annotated[
         str | None,
-        Meta(description="The clause that stands in the way; left out (never null): none does."),
+        Meta(
+            description="The clause that stands in the way; left out, never null, where none does."
+        ),
     ] = None
     params: Annotated[
         dict[str, Param], Meta(description="The values that `detail` speaks of.")

@@ -10,31 +10,37 @@ from typing import Any
 FILE = Path(__file__).with_name("recorded.json")
 
 
-def put_into(document: dict[str, Any]) -> None:
-    """Give every answer of the contract its examples.
+def read() -> Any:
+    """The examples as they lie in the file."""
+    return json.loads(FILE.read_bytes())
+
+
+def by_name(recorded: Any) -> dict[str, Any]:
+    """The examples by their names in the contract."""
+    answers = {
+        f"{operation}.{name}": example
+        for operation, by_status in recorded["answers"].items()
+        for by_kind in by_status.values()
+        for examples in by_kind.values()
+        for name, example in examples.items()
+    }
+    return dict(sorted((answers | recorded["refusals"]).items()))
+
+
+def put_into(operation: dict[str, Any], recorded: Any) -> None:
+    """Give every answer of the operation its examples.
 
     A refusal looks the same wherever it comes from, so there is one example for each code, and all
     operations refer to that.
     """
-    recorded = json.loads(FILE.read_bytes())
-    shared: dict[str, Any] = {}
-    for path in document["paths"].values():
-        for operation in path.values():
-            name = operation["operationId"]
-            answers = recorded["answers"].get(name, {})
-            for status, response in operation["responses"].items():
-                refusals = _of_codes(recorded["refusals"], response)
-                for kind, content in response.get("content", {}).items():
-                    own = answers.get(status, {}).get(kind, {})
-                    examples = refusals or {f"{name}.{one}": own[one] for one in own}
-                    if examples:
-                        content["examples"] = {_short(full): _reference(full) for full in examples}
-                    shared |= examples
-    document["components"]["examples"] = dict(sorted(shared.items()))
-
-
-def _of_codes(refusals: dict[str, Any], response: dict[str, Any]) -> dict[str, Any]:
-    return {code: refusals[code] for code in response.get("x-codes", ()) if code in refusals}
+    name = operation["operationId"]
+    answers = recorded["answers"].get(name, {})
+    for status, response in operation["responses"].items():
+        refusals = [code for code in response.get("x-codes", ()) if code in recorded["refusals"]]
+        for kind, content in response.get("content", {}).items():
+            own = answers.get(status, {}).get(kind, {})
+            if examples := refusals or [f"{name}.{one}" for one in own]:
+                content["examples"] = {_short(full): _reference(full) for full in examples}
 
 
 def _short(full: str) -> str:

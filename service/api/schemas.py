@@ -212,7 +212,8 @@ def option_schema(option: Option) -> dict[str, Any]:
     if option.kind == "switch":
         schema = {"type": "boolean"}
     elif option.kind == "choice":
-        schema = {"type": "string", "enum": list(option.choices)}
+        title = f"{option.name.title().replace('_', '')}Option"
+        schema = {"type": "string", "title": title, "enum": list(option.choices)}
     else:
         schema = {"type": "integer", "minimum": option.low, "maximum": option.high}
     if option.nothing:
@@ -234,11 +235,22 @@ class RequestSchema(Schema):
         unknown = RAISE
 
 
+LEVEL: dict[str, Any] = {
+    "title": "ComputerLevel",
+    "description": "How well a computer player plays.",
+    "type": "string",
+    "enum": list(LEVELS),
+}
+VARIANT: dict[str, Any] = {
+    "title": "VariantId",
+    "description": "The id of a variant.",
+    "type": "string",
+    "enum": list(PRESETS),
+}
+
+
 def _level() -> StringField:
-    return StringField(
-        validate=_one_of(LEVELS),
-        metadata={"description": "How well a computer player plays.", "examples": ["steady"]},
-    )
+    return StringField(validate=_one_of(LEVELS), metadata=LEVEL | {"examples": ["steady"]})
 
 
 class PracticeRequest(RequestSchema):
@@ -301,7 +313,7 @@ class NewTableRequest(RequestSchema):
     variant = StringField(
         required=True,
         validate=_one_of(tuple(PRESETS)),
-        metadata={"description": "The rule text to play by.", "examples": ["straight"]},
+        metadata=VARIANT | {"description": "The rule text to play by.", "examples": ["straight"]},
     )
     name = StringField(
         required=True,
@@ -493,12 +505,18 @@ def _jokers() -> TupleOf:
     )
 
 
-def _cards(what: str) -> TupleOf:
+def _as_in(move: type[Move], field: str) -> dict[str, Any]:
+    """The description that the move has of that field."""
+    schema = msgspec.json.schema(move)["$defs"][move.__name__]
+    return {"description": schema["properties"][field]["description"]}
+
+
+def _cards(move: type[Move]) -> TupleOf:
     return TupleOf(
         CardField(),
         required=True,
         validate=_items(1, MOST_CARDS),
-        metadata={"description": what},
+        metadata=_as_in(move, "cards"),
     )
 
 
@@ -529,7 +547,7 @@ class DrawRequest(RequestSchema):
         required=True,
         data_key="from",
         validate=_one_of(("stock", "discard")),
-        metadata={"description": "The top of the stock, or the upcard."},
+        metadata={"title": "DrawSource"},
     )
     card = _expected()
 
@@ -542,7 +560,7 @@ class MeldRequest(RequestSchema):
     """A new meld."""
 
     move = _move("meld")
-    cards = _cards("From the hand: a set or a run of three or more, in any order (common.4).")
+    cards = _cards(LayMeld)
     jokers = _jokers()
 
     @post_load
@@ -555,7 +573,7 @@ class LayoffRequest(RequestSchema):
 
     move = _move("layoff")
     meld = _meld()
-    cards = _cards("From the hand; with them it must be a valid meld still (common.7).")
+    cards = _cards(LayOff)
     jokers = _jokers()
 
     @post_load
@@ -568,10 +586,7 @@ class SwapRequest(RequestSchema):
 
     move = _move("swap")
     meld = _meld()
-    card = NaturalCardField(
-        required=True,
-        metadata={"description": "The natural card from the hand, which the joker stands for."},
-    )
+    card = NaturalCardField(required=True, metadata=_as_in(Swap, "card"))
 
     @post_load
     def make(self, data: dict[str, Any], **_: Any) -> Play:
@@ -582,7 +597,7 @@ class DiscardRequest(RequestSchema):
     """The card to discard."""
 
     move = _move("discard")
-    card = CardField(required=True, metadata={"description": "A card of the hand."})
+    card = CardField(required=True, metadata=_as_in(Discard, "card"))
 
     @post_load
     def make(self, data: dict[str, Any], **_: Any) -> Move:
@@ -781,7 +796,7 @@ class GamesQuery(RequestSchema):
     )
     variant = StringField(
         validate=_one_of(tuple(PRESETS)),
-        metadata={"description": "Only tables of this variant."},
+        metadata=VARIANT | {"description": "Only tables of this variant."},
     )
     open_seats = QueryNumber(
         1,

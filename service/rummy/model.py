@@ -27,17 +27,29 @@ MeldId = Annotated[
     ),
 ]
 Count = Annotated[int, Meta(extra_json_schema={"minimum": 0})]
+DealNumber = Annotated[Count, Meta(description="Which deal of the match, from 1.")]
+Dealer = Annotated[SeatNumber, Meta(description="The seat that dealt.")]
+Commitment = Annotated[
+    str, Meta(description="SHA-256 of the secret, in hexadecimal digits (docs/fairness.md).")
+]
 MeldKind = Annotated[
     Literal["set", "run"],
-    Meta(description="`set`: cards of one rank; `run`: consecutive cards of one suit (common.4)."),
+    Meta(
+        title="MeldKind",
+        description="`set`: cards of one rank; `run`: consecutive cards of one suit (common.4).",
+    ),
 ]
 Source = Annotated[
     Literal["stock", "discard"],
-    Meta(description="`stock`: the top of the stock; `discard`: the upcard."),
+    Meta(title="DrawSource", description="`stock`: the top of the stock; `discard`: the upcard."),
 ]
 Faces = Annotated[
     tuple[Card, ...],
     Meta(description="What each of `cards` shows or, if a joker, stands for, in the same order."),
+]
+FacesNow = Annotated[
+    tuple[Card, ...],
+    Meta(description="What the whole meld shows now: a run upwards, a set by suit."),
 ]
 WentOut = Literal["meld", "layoff", "discard"]
 Blocked = Literal["nothing_to_draw", "turnovers_used_up", "turn_limit"]
@@ -144,8 +156,8 @@ class Deal(Struct, frozen=True):
 class DealResult(Struct, frozen=True, kw_only=True):
     """How a deal ended. Everything about it is public: all hands are counted."""
 
-    number: Annotated[Count, Meta(description="Which deal of the match, from 1.")]
-    dealer: Annotated[SeatNumber, Meta(description="The seat that dealt.")]
+    number: DealNumber
+    dealer: Dealer
     reason: Annotated[
         Literal["went_out", "blocked"],
         Meta(
@@ -190,7 +202,7 @@ class Proof(Struct, frozen=True, kw_only=True):
     The first dealer, the order of the cards and each reshuffle follow from it.
     """
 
-    deal: Annotated[Count, Meta(description="Which deal of the match, from 1.")]
+    deal: DealNumber
     shuffle: Annotated[str, Meta(description="The name of the shuffle.")]
     commitment: Annotated[
         str,
@@ -300,7 +312,7 @@ class Draw(Struct, frozen=True, tag="draw", tag_field="move", omit_defaults=True
 
 
 class LayMeld(Struct, frozen=True, tag="meld", tag_field="move", omit_defaults=True):
-    """Lay a new meld. `jokers`: what each joker in `cards` stands for; empty: it is plain."""
+    """Lay a new meld of cards from the hand."""
 
     cards: Annotated[
         tuple[Card, ...],
@@ -360,7 +372,10 @@ class Call(Struct, frozen=True, tag="rummy", tag_field="move", omit_defaults=Tru
 Play = LayMeld | LayOff | Swap
 """What a player may do between the draw and the discard."""
 
-Move = Draw | Play | Discard | Call
+Move = Annotated[
+    Draw | Play | Discard | Call,
+    Meta(title="Move", description="A move, as the body of POST /v1/games/{game_id}/{move}."),
+]
 
 
 class Turn(Struct, frozen=True, tag="turn", tag_field="move"):
@@ -385,11 +400,9 @@ class DealerDrawn(Struct, frozen=True, tag="dealer_drawn", tag_field="type"):
 class Committed(Struct, frozen=True, tag="committed", tag_field="type"):
     """The secret of a deal to come is fixed; from now on the seats can add entropy to it."""
 
-    deal: Annotated[Count, Meta(description="Which deal of the match, from 1.")]
+    deal: DealNumber
     shuffle: Annotated[str, Meta(description="The name of the shuffle.")]
-    commitment: Annotated[
-        str, Meta(description="SHA-256 of the secret, in hexadecimal digits (docs/fairness.md).")
-    ]
+    commitment: Commitment
 
 
 class Revealed(Struct, frozen=True, tag="revealed", tag_field="type"):
@@ -455,10 +468,7 @@ class LaidOff(Struct, frozen=True, tag="laid_off", tag_field="type"):
     jokers: Annotated[
         tuple[Card, ...], Meta(description="What the jokers among `cards` stand for.")
     ]
-    faces: Annotated[
-        tuple[Card, ...],
-        Meta(description="What the whole meld shows now: a run upwards, a set by suit."),
-    ]
+    faces: FacesNow
 
 
 class Swapped(Struct, frozen=True, tag="swapped", tag_field="type"):
@@ -486,10 +496,7 @@ class Called(Struct, frozen=True, tag="called", tag_field="type"):
     meld: Annotated[MeldId, Meta(description="The `id` of the meld that it was laid off on.")]
     card: Annotated[Card, Meta(description="The card called.")]
     jokers: Annotated[tuple[Card, ...], Meta(description="What `card` stands for, if a joker.")]
-    faces: Annotated[
-        tuple[Card, ...],
-        Meta(description="What the whole meld shows now: a run upwards, a set by suit."),
-    ]
+    faces: FacesNow
 
 
 class DealEnded(Struct, frozen=True, tag="deal_ended", tag_field="type"):

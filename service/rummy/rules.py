@@ -16,7 +16,18 @@ from service.errors import NoSuchVariant, OptionProblem, OptionsRefused
 from service.rummy.cards import RANKS, SUITS
 from service.text import Text, either
 
-OptionValue = bool | int | str | None
+SetValue = Annotated[
+    bool | int | str,
+    Meta(title="OptionValue", description="The value of an option of any kind."),
+]
+OptionValue = SetValue | None
+UsualValue = Annotated[
+    OptionValue,
+    Meta(description="The variant's own value; null means what it does for this option."),
+]
+ValueInForce = Annotated[
+    OptionValue, Meta(description="The value in force; null means what it does for this option.")
+]
 Choices = Mapping[str, OptionValue]
 """Option values as somebody chose them, by option name; what is not chosen is not in it."""
 
@@ -184,14 +195,8 @@ class Deviation(Struct, frozen=True):
     """One option that differs from the preset: to be written down before the cards are dealt."""
 
     option: Annotated[str, Meta(description="The name of the option.")]
-    preset: Annotated[
-        OptionValue,
-        Meta(description="The variant's own value; null means what it does for this option."),
-    ]
-    value: Annotated[
-        OptionValue,
-        Meta(description="The value at this table; null means what it does for this option."),
-    ]
+    preset: UsualValue
+    value: ValueInForce
     rule: Annotated[str, Meta(description="The clause of the variant that the option is about.")]
 
 

@@ -14,11 +14,14 @@ from service.rummy.engine import callable_on, melds_are_over, melds_left, next_d
 from service.rummy.legal import legal_moves
 from service.rummy.model import (
     Called,
+    Commitment,
     Committed,
     Count,
     Deal,
     DealEnded,
+    Dealer,
     DealerDrawn,
+    DealNumber,
     DealResult,
     Dealt,
     Declined,
@@ -48,6 +51,10 @@ MOST_THROWN = 24
 """So many discards a computer player remembers."""
 
 Instant = Annotated[datetime, Meta(tz=True, description="A time, in UTC.")]
+
+DealPhase = Annotated[
+    Literal["draw", "play"], Meta(title="DealPhase", description="What a turn waits for.")
+]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -85,11 +92,11 @@ class CallView(Struct, frozen=True):
 class DealView(Struct, frozen=True, kw_only=True):
     """The deal being played, as everybody at the table sees it."""
 
-    number: Annotated[Count, Meta(description="Which deal of the match, from 1.")]
-    dealer: Annotated[SeatNumber, Meta(description="The seat that dealt.")]
+    number: DealNumber
+    dealer: Dealer
     turn: Annotated[SeatNumber, Meta(description="The seat whose turn it is.")]
     phase: Annotated[
-        Literal["draw", "play"],
+        DealPhase,
         Meta(description="What the turn waits for: the draw, or plays and the discard."),
     ]
     turns: Annotated[
@@ -134,10 +141,8 @@ class DealView(Struct, frozen=True, kw_only=True):
 class NextDeal(Struct, frozen=True):
     """A deal to come: its secret is fixed, and the seats can add entropy to it (table.8)."""
 
-    deal: Annotated[Count, Meta(description="Which deal of the match, from 1.")]
-    commitment: Annotated[
-        str, Meta(description="SHA-256 of the secret, in hexadecimal digits (docs/fairness.md).")
-    ]
+    deal: DealNumber
+    commitment: Commitment
     entropy: Annotated[
         tuple[str, ...],
         Meta(
@@ -244,8 +249,8 @@ class Sight(Struct, frozen=True, kw_only=True):
 class DealtTo(Struct, frozen=True, tag="dealt", tag_field="type"):
     """A deal began; `hand` is what the reader of the log was dealt."""
 
-    deal: Annotated[Count, Meta(description="Which deal of the match, from 1.")]
-    dealer: Annotated[SeatNumber, Meta(description="The seat that dealt.")]
+    deal: DealNumber
+    dealer: Dealer
     hand_sizes: Annotated[tuple[Count, ...], Meta(description="Cards dealt to each, by seat.")]
     upcard: Annotated[
         Card | None, Meta(description="The card turned up; null: the table plays without.")
