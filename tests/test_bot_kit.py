@@ -283,11 +283,20 @@ def test_a_bot_that_finds_no_free_seat_says_so(service, bot):
 
 
 def test_a_seat_that_cannot_be_played_does_not_stop_the_others(service, bot):
-    (token,) = table(service)
-    wrong = token[:-4] + "AAAA"
-    _, complaints = run(bot, SERVICE=service, SEAT_TOKENS=f"{wrong} {token}", fails=True)
+    tokens = [table(service)[0], table(service)[0]]
+    wrong = tokens[0][:-4] + "AAAA"
+    seats = " ".join([wrong, *tokens])
+    told, complaints = run(bot, SERVICE=service, SEAT_TOKENS=seats, fails=True)
     assert complaints.endswith("The token is not of a seat at this table.\n")
-    assert look(service, token)["status"] == "finished"
+    assert [look(service, token)["status"] for token in tokens] == ["finished"] * 2
+    assert sorted(line.split()[0] for line in told.splitlines()) == sorted(map(game_of, tokens))
+
+
+def test_a_seat_tells_how_it_ended_when_it_did_and_not_after_those_before(service, bot):
+    waiting, playing = *table(service, computers=[]), *table(service)
+    with started(bot, SERVICE=service, SEAT_TOKENS=f"{waiting} {playing}") as process:
+        assert process.stdout.readline().startswith(f"{game_of(playing)} finished ")
+        assert look(service, waiting)["status"] == "waiting"
 
 
 def test_a_bot_whose_choice_is_refused_twice_gives_up_and_shows_what_would_do(
