@@ -7,19 +7,16 @@ import signal
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
-from http.client import HTTPException
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, TypeVar, cast
-from urllib.error import HTTPError
-from urllib.request import Request, urlopen
 
 import click
 import yaml
 
 from service import __version__, bots
 from service import arena as arenas
-from service.client import Client, ServiceError, detail_of, own_service
+from service.client import MOST_BYTES, Client, ServiceError, own_service
 from service.config import Config, ConfigError, load_config
 from service.errors import BadNotation, BadReplay, OptionsRefused
 from service.replay import Document, decoded
@@ -29,12 +26,6 @@ from service.rummy.record import DealRecord
 from service.rummy.rules import PRESETS
 from service.telling import told, told_record
 from service.verify import checked
-
-_SECONDS = 60
-"""So long a service may be silent."""
-
-_MOST_BYTES = 200_000_000
-"""More than any replay has: it takes some 10,000 bytes for each deal."""
 
 _MOST_SAID = 500
 """So much an error says of what somebody else has written."""
@@ -63,7 +54,7 @@ _TOKEN = click.option(
 def _web_address(_: click.Context, option: click.Parameter, url: str | None) -> str | None:
     if url is not None and not url.startswith(("http://", "https://")):
         raise click.BadParameter(f"{url} does not begin with http:// or https://.", param=option)
-    return url
+    return url and url.rstrip("/")
 
 
 @click.group()
@@ -313,7 +304,9 @@ def _results_of_bots(
             for contest in contests:
                 results.append(_result_of_bots(contest, Client(address), pace, replays))
                 click.echo(arenas.line(results[-1], [*map(bots.name_of, contest.sides)]))
-    except (bots.BotError, ServiceError) as error:
+    except ServiceError as error:
+        raise _failure(str(error)) from error
+    except bots.BotError as error:
         raise click.ClickException("\n".join(map(_printable, str(error).splitlines()))) from error
     return results
 
@@ -485,25 +478,16 @@ def _read(source: str, token: str | None) -> bytes:
     """What is there. Raises click.ClickException."""
     try:
         if source.startswith(("http://", "https://")):
-            content = _fetched(source, token)
-        else:
-            with click.open_file(source, "rb") as file:
-                content = file.read(_MOST_BYTES + 1)
-    except HTTPError as error:
-        raise _failure(f"{source}: {detail_of(error) or error}") from error
-    except (OSError, HTTPException, ValueError) as error:
+            return Client(source).get("", token or "")
+        with click.open_file(source, "rb") as file:
+            content: bytes = file.read(MOST_BYTES + 1)
+    except ServiceError as error:
+        raise _failure(str(error)) from error
+    except (OSError, ValueError) as error:
         raise _failure(f"{source} cannot be read: {error}") from error
-    if len(content) > _MOST_BYTES:
-        raise _failure(f"{source} is larger than {_MOST_BYTES} bytes, so it is not read.")
+    if len(content) > MOST_BYTES:
+        raise _failure(f"{source} is larger than {MOST_BYTES} bytes, so it is not read.")
     return content
-
-
-def _fetched(address: str, token: str | None) -> bytes:
-    request = Request(address)  # noqa: S310 (the caller has looked: it is http or https)
-    if token:  # wherever this service might send us on to, the token is not for others
-        request.add_unredirected_header("Authorization", f"Bearer {token}")
-    with urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310 (as above)
-        return cast(bytes, answer.read(_MOST_BYTES + 1))
 
 
 def _format(out: Path | None) -> arenas.Format | None:

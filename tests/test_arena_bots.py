@@ -355,7 +355,7 @@ def test_with_the_arena_its_bots_and_its_service_end(bots, tmp_path, by):
     assert all_end([int(word) for word in words if word.isdecimal()])
     address = words[2]
     ran = CliRunner().invoke(main, ["verify", f"{address}/v1/games/none/replay"])
-    assert "cannot be read" in ran.output
+    assert "cannot be reached" in ran.output
 
 
 def test_without_a_service_the_arena_brings_its_own(bots):
