@@ -379,6 +379,7 @@ class _Player:
         self._hear()
         if self.ended:
             self._errors.close()
+            self._signal(signal.SIGKILL)  # what it has started, and left
         return self.ended
 
     def judge(self, patience: float) -> None:
@@ -414,16 +415,17 @@ class _Player:
             self._signal(signal.SIGTERM)
 
     def wait_for_end(self) -> None:
-        """Wait until it has ended, by force if it takes too long."""
-        try:
+        """Wait until it has ended, by force if it takes too long, and end what it has left."""
+        if self.ended:
+            return
+        with suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._signal(signal.SIGKILL)
-            self._process.wait()
+        self._signal(signal.SIGKILL)
+        self._process.wait()
         self._errors.close()
 
     def _signal(self, by: signal.Signals) -> None:
-        with suppress(ProcessLookupError):
+        with suppress(ProcessLookupError, PermissionError):  # the latter on macOS, of zombies
             os.killpg(self._process.pid, by)
 
     def _hear(self) -> None:
