@@ -6,7 +6,7 @@ import signal
 import sys
 import time
 from argparse import ArgumentParser
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -35,8 +35,8 @@ def friends(card, hand):  # how many cards of the hand could be in a meld with t
 
 
 # ------------------------------------------------------------------- the rest can stay as it is
-def play(service, token):
-    """Play a seat until its match is over; the game as it is then."""
+def play(service, token, tell=print):
+    """Play a seat until its match is over, and tell how it ended."""
     line, path = connect(f"{service}/v1/games/{token.split('.')[0]}")
     seat, game, tag, refused = {"Authorization": f"Bearer {token}"}, None, "", None
     while game is None or game["status"] in ("waiting", "playing"):
@@ -54,13 +54,13 @@ def play(service, token):
             game, tag, refused = None, "", tag
         elif status != 304:
             sys.exit(f"{path}: {body['detail']}")
-    return game
+    won = "won" if game["result"] and game["you"] in game["result"]["winners"] else "not won"
+    tell(f"{game['id']} {game['status']} {won} {game['totals']}\n", end="", flush=True)
 
 
 def connect(address):
-    place = urlsplit(address)
-    kind = HTTPSConnection if place.scheme == "https" else HTTPConnection
-    return kind(place.netloc, timeout=60), place.path
+    kind = HTTPSConnection if address.startswith("https:") else HTTPConnection
+    return kind(urlsplit(address).netloc, timeout=60), urlsplit(address).path
 
 
 def send(line, method, path, headers, body=None):
@@ -95,6 +95,6 @@ if __name__ == "__main__":
         _, body, _ = send(line, "POST", path, {}, {"name": given.name})
         tokens = [body.get("token") or sys.exit(body["detail"])]
         print(f"To go on with this seat later: SEAT_TOKENS={tokens[0]}", flush=True)
-    for game in ThreadPoolExecutor(len(tokens)).map(lambda token: play(given.url, token), tokens):
-        won = game["result"] and game["you"] in game["result"]["winners"]
-        print(game["id"], game["status"], "won" if won else "not won", game["totals"], flush=True)
+    pool = ThreadPoolExecutor(len(tokens))
+    for seat in as_completed([pool.submit(play, given.url, token) for token in tokens]):
+        seat.result()  # the first that fails is told here at once; the others play on

@@ -5,18 +5,13 @@ With no --url it starts a service of its own for as long as the match lasts.
 
 import argparse
 import json
-import os
-import subprocess
 import sys
-import tempfile
 from contextlib import contextmanager
-from pathlib import Path
 from threading import Thread
 
 import bot
 
 NAMES = ("Ada", "Bo", "Cleo", "Dan", "Eva", "Finn", "Greta", "Hugo")
-SERVE = "from service.cli import main; main(prog_name='rummy')"
 
 
 def main():
@@ -67,23 +62,14 @@ def serving(url):
     if url:
         yield url.rstrip("/")
         return
-    environment = {key: text for key, text in os.environ.items() if not key.startswith("RUMMY_")}
-    with tempfile.TemporaryDirectory(prefix="rummy-") as data:
-        process = subprocess.Popen(
-            [sys.executable, "-c", SERVE, "serve", "--port=0", "--workers=1", f"--data-dir={data}"],
-            cwd=Path(__file__).parent.parent,
-            env=environment,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        try:
-            greeting = process.stdout.readline().split()
-            yield next((word for word in greeting if "://" in word), None) or sys.exit(
-                "The service did not start."
-            )
-        finally:
-            process.terminate()
-            process.wait(timeout=15)
+    # Imported here: a copy of this file that is given a service needs nothing of the project.
+    from service.client import ServiceError, own_service
+
+    try:
+        with own_service(workers=1) as own:
+            yield own
+    except ServiceError as error:
+        sys.exit(str(error))
 
 
 def make_table(url, given):
@@ -110,7 +96,7 @@ def start_bots(url, tokens):
 
     def play(token):
         try:
-            bot.play(url, token)
+            bot.play(url, token, tell=lambda *_, **__: None)  # the story tells it
         except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever it is, it is told)
             failures.append(error)
 

@@ -305,7 +305,7 @@ class _Batch:
         self._patience = pace.patience + (contest.rules.call_seconds or 0)
         self._tables: list[_Table] = []
         self._players: list[_Player] = []
-        self._look_at = 0.0
+        self._next_look = 0.0
 
     def begin(self, numbers: Sequence[int], exchange: int) -> None:
         """Make the tables and start the bots. Raises ServiceError and BotError."""
@@ -325,9 +325,9 @@ class _Batch:
         # In this order: who had ended by then has to have played all that is seen after.
         news = [player.glance() for player in self._players]
         now = time.monotonic()
-        if now < self._look_at and not any(news):
+        if now < self._next_look and not any(news):
             return
-        self._look_at = now + _LOOK_SECONDS
+        self._next_look = now + _LOOK_SECONDS
         unfinished = [table for table in self._tables if not table.is_over]
         _look_at(self._client, unfinished)
         for player in self._players:
@@ -379,6 +379,7 @@ class _Player:
         self._hear()
         if self.ended:
             self._errors.close()
+            self._signal(signal.SIGKILL)  # what it has started, and left
         return self.ended
 
     def judge(self, patience: float) -> None:
@@ -414,16 +415,17 @@ class _Player:
             self._signal(signal.SIGTERM)
 
     def wait_for_end(self) -> None:
-        """Wait until it has ended, by force if it takes too long."""
-        try:
+        """Wait until it has ended, by force if it takes too long, and end what it has left."""
+        if self.ended:
+            return
+        with suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._signal(signal.SIGKILL)
-            self._process.wait()
+        self._signal(signal.SIGKILL)
+        self._process.wait()
         self._errors.close()
 
     def _signal(self, by: signal.Signals) -> None:
-        with suppress(ProcessLookupError):
+        with suppress(ProcessLookupError, PermissionError):  # the latter on macOS, of zombies
             os.killpg(self._process.pid, by)
 
     def _hear(self) -> None:

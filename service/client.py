@@ -9,9 +9,9 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.client import HTTPException
+from http.client import HTTPException, IncompleteRead
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 from uuid import uuid4
@@ -33,15 +33,18 @@ _PAUSES = (0.2, 0.5, 1, 2, 4, 8, 15)
 """So long a request waits, each time, before it is sent again."""
 
 _LONGEST_PAUSE = 60
-_MOST_BYTES = 50_000_000
-_MOST_SAID = 500
-"""So much an error says of what a service has written."""
+
+MOST_BYTES = 200_000_000
+"""More than any answer has; of a replay, some 10,000 bytes for each deal."""
 
 _LATER = {429, 503}
 
 
 class ServiceError(Exception):
-    """The service did not start, cannot be reached, or refuses what it is asked for."""
+    """The service did not start, cannot be reached, or refuses what it is asked for.
+
+    The message may have in it whatever a service has written, at any length.
+    """
 
 
 class Client:
@@ -51,49 +54,43 @@ class Client:
     """
 
     def __init__(self, address: str) -> None:
-        self.address = address.rstrip("/")
+        self.address = address
         self._was_there = False
 
     def post(self, path: str, body: object, kind: type[_Kind], token: str = "") -> _Kind:
         """What the service answers to that body, as it is needed here."""
         headers = {"Content-Type": "application/json", "Idempotency-Key": str(uuid4())}
-        request = Request(  # noqa: S310 (http or https: whoever gave the address has looked)
-            f"{self.address}{path}", msgspec.json.encode(body), headers, method="POST"
-        )
-        content = self._answer(request, token)
+        content = self._answer(path, token, msgspec.json.encode(body), headers)
         try:
             return msgspec.json.decode(content, type=kind)
         except msgspec.DecodeError as error:
             raise ServiceError(
-                f"{request.full_url} answered with something else: {error}"
+                f"{self.address}{path} answered with something else: {error}"
             ) from error
 
     def get(self, path: str, token: str = "") -> bytes:
         """The document at that path."""
-        return self._answer(Request(f"{self.address}{path}"), token)  # noqa: S310 (as above)
+        return self._answer(path, token, None, {})
 
-    def _answer(self, request: Request, token: str) -> bytes:
-        if token:  # wherever the service might send us on to, it is not for others
-            request.add_unredirected_header("Authorization", f"Bearer {token}")
+    def _answer(self, path: str, token: str, body: bytes | None, headers: dict[str, str]) -> bytes:
+        """The content of an answer, all of it; without a body it is asked for with GET."""
+        address = f"{self.address}{path}"
         pauses = iter(_PAUSES)
         while True:
             try:
-                with urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310 (as above)
-                    content = cast(bytes, answer.read(_MOST_BYTES))
+                content = _content(address, token, body, headers)
                 self._was_there = True
                 return content
             except HTTPError as error:
                 pause = next(pauses, None) if error.code in _LATER else None
                 if pause is None:
-                    said = detail_of(error) or str(error)
-                    raise ServiceError(f"{request.full_url}: {said[:_MOST_SAID]}") from error
+                    raise ServiceError(f"{address}: {_detail(error) or error}") from error
                 pause = max(pause, _retry_after(error))
-            except (OSError, HTTPException) as error:
+            # A ValueError: that can be no address, or no token.
+            except (OSError, HTTPException, ValueError) as error:
                 pause = next(pauses, None) if self._was_there else None
                 if pause is None:
-                    raise ServiceError(
-                        f"{request.full_url} cannot be reached: {str(error)[:_MOST_SAID]}"
-                    ) from error
+                    raise ServiceError(f"{address} cannot be reached: {error}") from error
             time.sleep(pause)
 
 
@@ -126,10 +123,24 @@ def own_service(workers: int) -> Iterator[str]:
                     process.kill()
 
 
-def detail_of(error: HTTPError) -> str:
+def _content(address: str, token: str, body: bytes | None, headers: dict[str, str]) -> bytes:
+    # http or https: whoever gave the address has looked.
+    request = Request(address, body, headers)  # noqa: S310
+    if token:  # wherever the service might send us on to, it is not for others
+        request.add_unredirected_header("Authorization", f"Bearer {token}")
+    with urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310
+        content: bytes = answer.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            raise ServiceError(f"{address} is larger than {MOST_BYTES} bytes, so it is not read.")
+        if answer.length:  # which read() does not mind if it is given a limit
+            raise IncompleteRead(content, answer.length)
+        return content
+
+
+def _detail(error: HTTPError) -> str:
     """What the service says in a refusal; empty if it is not one of a service like ours."""
     try:
-        problem: Any = json.loads(error.read(_MOST_BYTES))
+        problem: Any = json.loads(error.read(MOST_BYTES))
         return f"{problem['detail']} ({error.code} {problem['code']})"
     except (OSError, HTTPException, ValueError, KeyError, TypeError):
         return ""

@@ -29,7 +29,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def run(script: Path, *arguments: str, succeeds: bool = True) -> subprocess.CompletedProcess[str]:
     ended = subprocess.run(
         [sys.executable, str(script), *arguments],
-        env=ENVIRONMENT,
+        env=ENVIRONMENT | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         timeout=180,

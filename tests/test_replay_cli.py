@@ -15,7 +15,7 @@ import pytest
 import requests
 from click.testing import CliRunner, Result
 
-from service import cli
+from service import cli, client
 from service.cli import main
 from tests.http.simple_player import choose
 from tests.replays import Over
@@ -182,7 +182,7 @@ def test_a_file_that_cannot_be_read_is_said_in_a_line(command, tmp_path, monkeyp
     assert "cannot be read: " in fails(command, str(tmp_path))
     assert "cannot be read: " in fails(command, "a\0b")
     assert "Missing argument" in fails(command, status=2)
-    monkeypatch.setattr(cli, "_MOST_BYTES", 100)
+    monkeypatch.setattr(cli, "MOST_BYTES", 100)
     large = put(tmp_path / "large", b"{" * 101)
     assert "is larger than 100 bytes" in fails(command, large)
 
@@ -305,13 +305,13 @@ def test_an_address_that_does_not_answer_is_said_in_a_line(command, played):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    assert "cannot be read: " in fails(command, f"http://127.0.0.1:{port}/")
-    assert "cannot be read: " in fails(command, "http://[")
-    assert "cannot be read: " in fails(command, "http://")
-    assert "cannot be read: " in fails(command, "http://127.0.0.1:99999999/")
+    assert "cannot be reached: " in fails(command, f"http://127.0.0.1:{port}/")
+    assert "cannot be reached: " in fails(command, "http://[")
+    assert "cannot be reached: " in fails(command, "http://")
+    assert "cannot be reached: " in fails(command, "http://127.0.0.1:99999999/")
     game, _ = played
     for token in ("a\nb", "ä€"):
-        assert "cannot be read: " in fails(command, f"{game}/replay", "--token", token)
+        assert "cannot be reached: " in fails(command, f"{game}/replay", "--token", token)
 
 
 class Elsewhere(BaseHTTPRequestHandler):
@@ -362,6 +362,11 @@ def test_a_token_is_for_the_service_that_was_named_alone(elsewhere):
 
 
 def test_a_server_that_does_not_speak_like_a_service_is_told_in_a_line(elsewhere):
-    assert "cannot be read: " in fails("verify", f"{elsewhere}/noise")
+    assert "cannot be reached: " in fails("verify", f"{elsewhere}/noise")
     assert "HTTP Error 500" in fails("verify", f"{elsewhere}/page")
-    assert fails("verify", f"{elsewhere}/half")
+    assert "cannot be reached: IncompleteRead(" in fails("verify", f"{elsewhere}/half")
+
+
+def test_an_answer_that_is_too_large_is_not_taken_for_a_part_of_it(elsewhere, monkeypatch):
+    monkeypatch.setattr(client, "MOST_BYTES", 100)
+    assert "is larger than 100 bytes" in fails("verify", f"{elsewhere}/there")
