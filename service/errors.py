@@ -9,6 +9,13 @@ from msgspec import Meta, Struct
 
 from service.text import Text, listed
 
+Clause = Annotated[
+    str,
+    Meta(
+        description="A clause of the rules.",
+        extra_json_schema={"pattern": r"^[a-z-]+\.[1-9][0-9]?$", "examples": ["straight.4"]},
+    ),
+]
 ParamValue = Annotated[
     bool | int | str | tuple[str, ...],
     Meta(title="ParamValue", description="A value in a `detail`."),
@@ -80,7 +87,7 @@ class OptionProblem(Struct, frozen=True):
     ]
     reason: Annotated[Text, Meta(description="Why it cannot be, in the caller's language.")]
     rule: Annotated[
-        str | None,
+        Clause | None,
         Meta(description="The clause that the option is about; null: there is no such option."),
     ]
 

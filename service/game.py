@@ -131,6 +131,11 @@ def with_seat(game: Game, number: int, seat: Seat) -> Game:
     return replace(game, seats=(*game.seats[:number], seat, *game.seats[number + 1 :]))
 
 
+GameId = Annotated[
+    str, Meta(title="GameId", description="The id of a game.", pattern="^[a-z2-7]{16}$")
+]
+
+
 class Joined(Struct, frozen=True, tag="joined", tag_field="type"):
     """A seat was taken, by a computer player if `computer` says its level.
 
@@ -198,7 +203,7 @@ class Started(Struct, frozen=True, tag="started", tag_field="type"):
 class Rematch(Struct, frozen=True, tag="rematch", tag_field="type"):
     """A player asked for a rematch, which is that game."""
 
-    game: Annotated[str, Meta(description="The id of the game that follows.")]
+    game: Annotated[GameId, Meta(description="The id of the game that follows.")]
 
 
 TableEvent = (

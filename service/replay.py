@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from service import __version__
 from service.errors import BadReplay, NoReplay
-from service.game import Game, Logged, PlayerName, TableEvent
+from service.game import Game, GameId, Logged, PlayerName, TableEvent
 from service.rummy.cards import Card, pack
 from service.rummy.computer import Level
 from service.rummy.model import (
@@ -122,7 +122,7 @@ class ReplayPosition(Struct, frozen=True, kw_only=True):
 class _Replay(Struct, frozen=True, kw_only=True):
     """What is told of the table."""
 
-    game: Annotated[str, Meta(description="The id of the game.")]
+    game: GameId
     options: Annotated[Rules, Meta(description="Every option's effective value at the table.")]
     seats: Annotated[tuple[ReplaySeat, ...], Meta(description="Clockwise, from seat 0.")]
     practice: Annotated[

@@ -10,12 +10,14 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from service.errors import Clause
 from service.game import (
     Away,
     Closed,
     EntropyAdded,
     Event,
     Game,
+    GameId,
     Joined,
     Left,
     Logged,
@@ -62,15 +64,12 @@ from service.rummy.view import (
 from service.seating import added_entropy, rules_of
 from service.text import said
 
-GAME_ID = "^[a-z2-7]{16}$"
-
 MOST_MOVES_IN_VIEW = 100
 """So many moves a view lists; GET /moves lists more."""
 
 MOST_MOVES = 2_000
 """So many moves GET /moves lists."""
 
-GameId = Annotated[str, Meta(title="GameId", description="The id of a game.", pattern=GAME_ID)]
 SeatToken = Annotated[
     str,
     Meta(
@@ -80,7 +79,11 @@ SeatToken = Annotated[
     ),
 ]
 VariantId = Annotated[
-    str, Meta(description="The id of a variant.", extra_json_schema={"examples": ["straight"]})
+    str,
+    Meta(
+        description="The id of a variant.",
+        extra_json_schema={"pattern": "^[a-z]+(-[a-z]+)*$", "examples": ["straight"]},
+    ),
 ]
 Version = Annotated[
     int, Meta(ge=1, description="Counts the changes of a game. The ETag is this number.")
@@ -101,14 +104,6 @@ GameStatus = Annotated[
 OptionKind = Annotated[
     Literal["choice", "number", "switch"],
     Meta(title="OptionKind", description="What kind of values an option has."),
-]
-Clause = Annotated[
-    str,
-    Meta(
-        description="A clause of the rules.",
-        pattern=r"^[a-z-]+\.[1-9][0-9]?$",
-        extra_json_schema={"examples": ["straight.4"]},
-    ),
 ]
 
 

@@ -189,6 +189,9 @@ def test_the_introduction_tells_the_first_game_as_its_examples_play_it(
     ids = [operation["operationId"] for _, _, operation in operations(document)]
     steps = [next(word for word in re.findall(r"`(\w+)`", step) if word in ids) for step in told]
     assert steps == [operation for operation, _, _ in SCRIPTS["first_game"]]
+    named = set(re.findall(r"\*\*(\w+)\*\*", text))
+    assert named
+    assert named <= {name for script in SCRIPTS.values() for _, name, _ in script}
 
 
 @pytest.mark.parametrize("script", SCRIPTS)

@@ -31,6 +31,7 @@ from service.api import (
 )
 from service.api.deprecation import DEPRECATED, Deprecated
 from service.errors import ParamValue
+from service.game import GameId
 from service.replay import DealReplay, MatchReplay
 from service.rummy.cards import Card
 from service.rummy.model import MeldKind, Move, Source
@@ -38,7 +39,7 @@ from service.rummy.rules import OPTIONS, Rules, SetValue
 from service.rummy.view import DealPhase
 from service.tables import Tables
 from service.text import Text
-from service.views import GameId, GameStatus, LoggedEvent, OptionKind, SeatToken
+from service.views import GameStatus, LoggedEvent, OptionKind, SeatToken
 
 Schema = dict[str, Any]
 

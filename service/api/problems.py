@@ -93,7 +93,13 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     detail: Annotated[
         str, Meta(description="What is wrong with this very request, in that language.")
     ]
-    instance: Annotated[str, Meta(description="The path of the request.")]
+    instance: Annotated[
+        str,
+        Meta(
+            description="The path of the request.",
+            extra_json_schema={"format": "uri-reference"},
+        ),
+    ]
     code: Annotated[
         str,
         Meta(
@@ -102,7 +108,7 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
         ),
     ]
     rule: Annotated[
-        str | None,
+        errors.Clause | None,
         Meta(
             description="The clause that stands in the way; left out, never null, where none does."
         ),

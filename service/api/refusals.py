@@ -15,7 +15,6 @@ from service.api.problems import status_of_code
 from service.api.sheets import clause_address
 from service.catalogue import CATALOGUE, Entry
 from service.text import Text, said
-from service.views import Clause
 
 refusals = Blueprint(
     "refusals", __name__, url_prefix="/errors", description="What the refusals mean."
@@ -48,7 +47,7 @@ _ONE = SimpleNamespace(
 class ClauseLink(Struct, frozen=True):
     """A clause, and where it can be read."""
 
-    rule: Clause
+    rule: errors.Clause
     url: Annotated[
         str,
         Meta(

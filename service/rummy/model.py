@@ -27,10 +27,17 @@ MeldId = Annotated[
     ),
 ]
 Count = Annotated[int, Meta(extra_json_schema={"minimum": 0})]
-DealNumber = Annotated[Count, Meta(description="Which deal of the match, from 1.")]
+DealNumber = Annotated[
+    int,
+    Meta(description="Which deal of the match, from 1.", extra_json_schema={"minimum": 1}),
+]
 Dealer = Annotated[SeatNumber, Meta(description="The seat that dealt.")]
 Commitment = Annotated[
-    str, Meta(description="SHA-256 of the secret, in hexadecimal digits (docs/fairness.md).")
+    str,
+    Meta(
+        description="SHA-256 of the secret, in hexadecimal digits (docs/fairness.md).",
+        extra_json_schema={"pattern": "^[0-9a-f]{64}$"},
+    ),
 ]
 MeldKind = Annotated[
     Literal["set", "run"],
@@ -205,21 +212,21 @@ class Proof(Struct, frozen=True, kw_only=True):
     deal: DealNumber
     shuffle: Annotated[str, Meta(description="The name of the shuffle.")]
     commitment: Annotated[
-        str,
-        Meta(
-            description="What was shown before the deal: the SHA-256, in hexadecimal digits, that "
-            "the secret was fixed by."
-        ),
+        Commitment, Meta(description="What the secret was fixed by, as it was shown before.")
     ]
     nonce: Annotated[
         str,
-        Meta(description="A part of the secret: 32 hexadecimal digits that nobody could guess."),
+        Meta(
+            description="A part of the secret: 32 hexadecimal digits that nobody could guess.",
+            extra_json_schema={"pattern": "^[0-9a-f]{32}$"},
+        ),
     ]
     seed: Annotated[
         str,
         Meta(
             description="The other part: 64 hexadecimal digits, from which the chance of the deal "
-            "comes together with the entropy."
+            "comes together with the entropy.",
+            extra_json_schema={"pattern": "^[0-9a-f]{64}$"},
         ),
     ]
     entropy: Annotated[

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, convert
 
-from service.errors import NoSuchVariant, OptionProblem, OptionsRefused
+from service.errors import Clause, NoSuchVariant, OptionProblem, OptionsRefused
 from service.rummy.cards import RANKS, SUITS
 from service.text import Text, either
 
@@ -197,7 +197,7 @@ class Deviation(Struct, frozen=True):
     option: Annotated[str, Meta(description="The name of the option.")]
     preset: UsualValue
     value: ValueInForce
-    rule: Annotated[str, Meta(description="The clause of the variant that the option is about.")]
+    rule: Annotated[Clause, Meta(description="The clause of the variant that the option is about.")]
 
 
 @lru_cache(maxsize=1024)  # it is part of every view of a game
