@@ -3,12 +3,10 @@
 import json
 import os
 import secrets
-import signal
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, TypeVar, cast
 
 import click
@@ -19,6 +17,7 @@ from service import arena as arenas
 from service.client import MOST_BYTES, Client, ServiceError, own_service
 from service.config import Config, ConfigError, load_config
 from service.errors import BadNotation, BadReplay, OptionsRefused
+from service.processes import ended_by_signals
 from service.replay import Document, decoded
 from service.rummy.computer import LEVELS, Level
 from service.rummy.notation import read
@@ -296,7 +295,7 @@ def _results_of_bots(
         replays.mkdir(parents=True, exist_ok=True)
     results: list[arenas.Result] = []
     try:
-        with _ended_by_signals(), _service(url, workers) as address:
+        with ended_by_signals(), _service(url, workers) as address:
             for side in contests[0].sides:
                 if isinstance(side, bots.Bot):
                     _say(f"{side.name}: {side.command}")
@@ -364,21 +363,6 @@ def _bar(played: Iterable[_Played], length: int, label: str) -> "ProgressBar[_Pl
 def _service(url: str | None, workers: int) -> AbstractContextManager[str]:
     """The address of the service to play at, for as long as it is there."""
     return nullcontext(url) if url else own_service(workers)
-
-
-@contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Let what ends a process at once leave it in order, so that its children end too."""
-
-    def leave(number: int, _: FrameType | None) -> None:
-        sys.exit(128 + number)
-
-    before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @main.command()

@@ -19,7 +19,7 @@ from uuid import uuid4
 import msgspec
 
 from service.config import PREFIX
-from service.processes import end_with_parent
+from service.processes import end_with_parent, undisturbed
 
 _Kind = TypeVar("_Kind")
 
@@ -116,11 +116,12 @@ def own_service(workers: int) -> Iterator[str]:
             try:
                 yield _greeted(process)
             finally:
-                process.terminate()
-                try:
-                    process.wait(_STOP_SECONDS)
-                except subprocess.TimeoutExpired:
-                    process.kill()
+                with undisturbed():
+                    process.terminate()
+                    try:
+                        process.wait(_STOP_SECONDS)
+                    except subprocess.TimeoutExpired:
+                        process.kill()
 
 
 def _content(address: str, token: str, body: bytes | None, headers: dict[str, str]) -> bytes:

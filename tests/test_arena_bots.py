@@ -299,8 +299,10 @@ def test_a_service_that_is_not_there_is_told_at_once(bots):
 
 
 LINGERS = """
-import subprocess
+import signal, subprocess
+before = signal.signal(signal.SIGTERM, signal.SIG_IGN)  # which the child takes over
 child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+signal.signal(signal.SIGTERM, before)
 pids = Path(sys.argv[0]).parent / "pids"
 pids.mkdir(exist_ok=True)
 (pids / f"{os.getpid()}.part").write_text(f"{os.getpid()} {child.pid} {os.environ['SERVICE']}")
@@ -324,8 +326,13 @@ def all_end(pids: list[int]) -> bool:
     return not any(map(is_running, pids))
 
 
-def test_what_a_bot_has_started_ends_with_it(bots, tmp_path):
-    bots.fails(LINGERS + "sys.exit('enough')")
+@pytest.mark.parametrize(
+    ("end", "code"),
+    [("sys.exit('enough')", 1), ("os._exit(0)", 1), (PLAIN, 0)],
+    ids=["fails", "too early", "well"],
+)
+def test_what_a_bot_has_started_ends_with_it(bots, tmp_path, end, code):
+    assert bots.arena("--bot", bots.write(LINGERS + end)).exit_code == code
     notes = [path.read_text().split() for path in tmp_path.glob("pids/*")]
     assert notes
     assert all_end([int(pid) for note in notes for pid in note[:2]])
@@ -348,7 +355,9 @@ def test_with_the_arena_its_bots_and_its_service_end(bots, tmp_path, by):
         while len(notes) < 2 and time.monotonic() < deadline:
             time.sleep(0.1)
             notes = [path for path in tmp_path.glob("pids/*") if not path.suffix]
-        arena.send_signal(by)
+        for _ in range(4):  # as people do who see nothing happen
+            arena.send_signal(by)
+            time.sleep(0.2)
         said, _ = arena.communicate(timeout=30)
     assert arena.returncode == (1 if by == signal.SIGINT else 128 + by), said
     assert "Traceback" not in said
