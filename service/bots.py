@@ -18,14 +18,13 @@ import subprocess
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from msgspec import Struct
 
 from service.arena import Contest, Pair, Played, lead_of, pair_of
-from service.client import Client, ServiceError
+from service.client import Client, ServiceError, environment
 from service.processes import end_with_parent, undisturbed
 from service.rummy.computer import Level
 from service.rummy.model import DealResult
@@ -144,13 +143,23 @@ def plays(
                 batch.wait_for_end()
 
 
-def pairs(contest: Contest[Party], played: Sequence[Play]) -> list[Pair]:
-    """The two plays of each deal as what they are together; `played` are all, in order."""
-    both = [list(two) for _, two in groupby(played, lambda play: play.number)]
-    return [
-        pair_of(contest.rules, [play.result for play in two], [play.sides for play in two])
-        for two in both
-    ]
+def pairs(contest: Contest[Party], played: Sequence[Play]) -> tuple[list[Pair], list[Play]]:
+    """The two plays of each deal as what they are together, and these plays in their order.
+
+    Of a contest that was broken off those up to the first deal that was not played twice: long
+    matches end late, so all that had ended would be more of the short ones.
+    """
+    known = {(play.number, play.exchange): play for play in played}
+    found: list[Pair] = []
+    whole: list[Play] = []
+    for number in range(contest.deals):
+        two = [known[key] for exchange in (0, 1) if (key := (number, exchange)) in known]
+        if len(two) < 2:
+            break
+        results, sides = [play.result for play in two], [play.sides for play in two]
+        found.append(pair_of(contest.rules, results, sides))
+        whole += two
+    return found, whole
 
 
 def told(contest: Contest[Party], play: Play) -> Played:
@@ -234,13 +243,13 @@ class _Table:
             "practice": {"seed": self.seed, "dealer": self.dealer},
         }
         made = client.post("/v1/games", wanted, _Seated)
-        self.tokens = {0: made.token}
+        self.tokens = {0: _checked(made.token)}
         self.game = made.game
         path = f"/v1/games/{made.game.id}"
         for seat, party in enumerate(parties[1:], 1):
             if isinstance(party, Bot):
                 joined = client.post(f"{path}/join", {"name": party.name}, _Seated)
-                self.tokens[seat], self.game = joined.token, joined.game
+                self.tokens[seat], self.game = _checked(joined.token), joined.game
             else:
                 levels = {"levels": [party]}
                 self.game = client.post(f"{path}/computers", levels, _Changed, made.token).game
@@ -257,6 +266,13 @@ class _Table:
             f"table {self.game.id}, deal {self.number + 1} "
             f"(practice seed {self.seed!r}, dealer {self.dealer})"
         )
+
+
+def _checked(token: str) -> str:
+    """The token, which has to fit into an environment, with spaces around it."""
+    if not token.isascii() or not token.isprintable() or " " in token:
+        raise ServiceError(f"The service gave a token that cannot be one: {token!r}")
+    return token
 
 
 def _look_at(client: Client, tables: Sequence[_Table]) -> None:
@@ -309,7 +325,7 @@ class _Batch:
         self._patience = pace.patience + (contest.rules.call_seconds or 0)
         self._tables: list[_Table] = []
         self._players: list[_Player] = []
-        self._look_at = 0.0
+        self._next_look = 0.0
 
     def begin(self, numbers: Sequence[int], exchange: int) -> None:
         """Make the tables and start the bots. Raises ServiceError and BotError."""
@@ -330,9 +346,9 @@ class _Batch:
         # In this order: who had ended by then has to have played all that is seen after.
         news = [player.glance() for player in self._players]
         now = time.monotonic()
-        if now < self._look_at and not any(news):
+        if now < self._next_look and not any(news):
             return
-        self._look_at = now + _LOOK_SECONDS
+        self._next_look = now + _LOOK_SECONDS
         unfinished = [table for table in self._tables if not table.is_over]
         _look_at(self._client, unfinished)
         for player in self._players:
@@ -366,7 +382,7 @@ class _Player:
         try:
             self._process = subprocess.Popen(
                 bot.words,
-                env={**os.environ, "SERVICE": address, "SEAT_TOKENS": tokens},
+                env={**environment(), "SERVICE": address, "SEAT_TOKENS": tokens},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,

@@ -202,10 +202,15 @@ class Tables:
             return self._taken_again(done.game, terms.key, done.repeats)
         return _seat_taken(done.game, claim.token, done.logged)
 
-    def sandbox(self) -> tuple[SeatTaken, SeatTaken]:
-        """Make a practice table to try things out at; both its seats as they were taken."""
-        first = self.create(sandbox())
-        return first, self.join(first.game.id, "Bo")
+    def sandbox(self, terms: Terms = NO_TERMS) -> tuple[SeatTaken, SeatTaken]:
+        """Make a practice table to try things out at; both its seats as they were taken.
+
+        Raises BadIdempotencyKey, IdempotencyKeyReused and TooBusy.
+        """
+        first = self.create(sandbox(), terms)
+        # One request takes two seats, and a game remembers one answer to a key.
+        second = Terms(key=f"{terms.key} Bo") if terms.key else NO_TERMS
+        return first, self.join(first.game.id, "Bo", terms=second)
 
     def rematch(
         self, game_id: str, token: str, terms: Terms = NO_TERMS, entropy: str | None = None

@@ -49,42 +49,30 @@ KINDS = {
 """The types of JSON that a value of a type of Python is of."""
 
 UNION = "a union told apart by a field"
-EXACT = ("pattern", "format", "multipleOf", "uniqueItems", "contentEncoding", "contentMediaType")
+EXACT = ("pattern", "format")
 """Keywords of which only the same is known to be no narrower."""
 
 OF_TYPE = {
-    "string": (
-        "pattern",
-        "format",
-        "minLength",
-        "maxLength",
-        "contentEncoding",
-        "contentMediaType",
-    ),
-    "number": (
-        *("format", "multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
-    ),
-    "array": ("items", "prefixItems", "minItems", "maxItems", "uniqueItems"),
-    "object": (
-        *("properties", "required", "additionalProperties", "minProperties", "maxProperties"),
-    ),
+    "string": ("pattern", "format", "minLength", "maxLength"),
+    "number": ("format", "minimum", "maximum"),
+    "array": ("items", "minItems", "maxItems"),
+    "object": ("properties", "required", "additionalProperties"),
 }
 """The keywords that limit values of one type only."""
 
 OF_ONE_TYPE = {keyword for keywords in OF_TYPE.values() for keyword in keywords}
 
-LENGTHS = (
-    ("minLength", "maxLength", "characters"),
-    ("minItems", "maxItems", "items"),
-    ("minProperties", "maxProperties", "fields"),
+LEAST_AND_MOST = (
+    ("minimum", "maximum", -inf, ""),
+    ("minLength", "maxLength", 0, " characters"),
+    ("minItems", "maxItems", 0, " items"),
 )
+"""Keywords of a least and a greatest number, the least one if none is said, and of what."""
+
 KNOWN = {
     *NOTES,
-    *EXACT,
-    *(keyword for low, high, _ in LENGTHS for keyword in (low, high)),
-    *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+    *OF_ONE_TYPE,
     *("type", "enum", "const", "default", "x-extensible-enum"),
-    *("properties", "required", "additionalProperties", "items", "prefixItems"),
 }
 
 
@@ -350,7 +338,8 @@ class _Comparison:
             yield from _of_values(where, old.schema, new.schema, asked)
             yield from _of_limits(where, old.schema, new.schema, asked)
             if old.type == "array":
-                yield from self._of_items(where, old.schema, new.schema, asked)
+                items = old.schema.get("items", {}), new.schema.get("items", {})
+                yield from self.of_schemas(f"{where}[]", *items, asked=asked)
 
     def _of_unions(self, where: str, old: Node, new: Node, asked: bool) -> Iterator[Break]:
         """Unions whose variants are told apart; new ones may come into answers too."""
@@ -368,17 +357,6 @@ class _Comparison:
                 yield Break(
                     where, f"{value} does not come any more", "who waits for it waits for ever"
                 )
-
-    def _of_items(self, where: str, old: Node, new: Node, asked: bool) -> Iterator[Break]:
-        before, after = old.get("prefixItems", []), new.get("prefixItems", [])
-        for place in range(max(len(before), len(after))):
-            items = (
-                first[place] if place < len(first) else rest.get("items", {})
-                for first, rest in ((before, old), (after, new))
-            )
-            yield from self.of_schemas(f"{where}[{place}]", *items, asked=asked)
-        items = old.get("items", {}), new.get("items", {})
-        yield from self.of_schemas(f"{where}[]", *items, asked=asked)
 
     def _of_objects(self, where: str, old: Variant, new: Variant, asked: bool) -> Iterator[Break]:
         yield from _of_values(where, old.schema, new.schema, asked)
@@ -487,10 +465,10 @@ def _of_limits(where: str, old: Node, new: Node, asked: bool) -> Iterator[Break]
             yield Break(where, what, whom)
     unknown = {keyword for keyword in {*old, *new} - KNOWN if not keyword.startswith("x-")}
     for keyword in sorted(unknown):
-        if old.get(keyword) != new.get(keyword):
-            yield Break(
-                where, f"{keyword} is another", "whether that breaks anybody is not known here"
-            )
+        # What the same reference leads to may be another, too.
+        if old.get(keyword) != new.get(keyword) or '"$ref"' in _written(new.get(keyword)):
+            what = f"{keyword} may be another"
+            yield Break(where, what, "whether that breaks anybody is not known here")
 
 
 # ----------------------------------------------------------------------------------- schemas
@@ -555,14 +533,12 @@ def _values(schema: Node) -> list[Node] | None:
 
 
 def _whole(document: Node, schema: Node) -> dict[str, Node]:
-    """The schema with what it refers to, and all parts of an allOf, in one."""
+    """The schema and what it refers to, in one."""
     if isinstance(schema, bool):
         return {} if schema else {"enum": []}
-    whole = {name: value for name, value in schema.items() if name not in {"$ref", "allOf"}}
+    whole = {name: value for name, value in schema.items() if name != "$ref"}
     if "$ref" in schema:
         whole = _merged(_whole(document, _at(document, schema["$ref"])), whole)
-    for part in schema.get("allOf", ()):
-        whole = _merged(_whole(document, part), whole)
     return whole
 
 
@@ -574,8 +550,6 @@ def _merged(under: dict[str, Node], over: dict[str, Node]) -> dict[str, Node]:
             merged[name] = under[name] | over[name]
         elif name == "required":
             merged[name] = sorted({*under[name], *over[name]})
-        elif name == "allOf":
-            merged[name] = [*merged[name], *under[name]]
         elif under[name] != over[name]:
             merged["allOf"] = [*merged.get("allOf", ()), {name: under[name]}]
     return merged
@@ -596,26 +570,11 @@ def _limits(schema: Node) -> dict[str, Node]:
 
 def _narrower(narrow: Node, wide: Node) -> Iterator[str]:
     """The limits of `wide` that are not within those of `narrow`, in words."""
-    least, most = _lowest(wide), _highest(wide)
-    if least > _lowest(narrow):
-        yield f"{'more than' if least[1] else 'at least'} {least[0]}"
-    if most < _highest(narrow):
-        yield f"{'at most' if most[1] else 'less than'} {most[0]}"
-    for low, high, unit in LENGTHS:
-        if wide.get(low, 0) > narrow.get(low, 0):
-            yield f"at least {wide[low]} {unit}"
+    for low, high, least, unit in LEAST_AND_MOST:
+        if wide.get(low, least) > narrow.get(low, least):
+            yield f"at least {wide[low]}{unit}"
         if wide.get(high, inf) < narrow.get(high, inf):
-            yield f"at most {wide[high]} {unit}"
-
-
-def _lowest(schema: Node) -> tuple[float, bool]:
-    """The least number, and whether it is left out itself."""
-    return max((schema.get("minimum", -inf), False), (schema.get("exclusiveMinimum", -inf), True))
-
-
-def _highest(schema: Node) -> tuple[float, bool]:
-    """The greatest number, and whether it is not left out itself."""
-    return min((schema.get("maximum", inf), True), (schema.get("exclusiveMaximum", inf), False))
+            yield f"at most {wide[high]}{unit}"
 
 
 def _name(schema: Node) -> str:

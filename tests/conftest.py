@@ -1,12 +1,16 @@
-"""Fixtures for all tests: a real Valkey always."""
+"""Fixtures for all tests: a real Valkey always, and the contract."""
 
 import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from service.api import contract
+from service.app import create_app
+from service.config import Config
 from service.embedded import EmbeddedStore
 
 
@@ -33,3 +37,9 @@ def each_redis_url(
         pytest.skip("redis-server is not installed")
     with EmbeddedStore(tmp_path_factory.mktemp("redis"), binary=Path(binary)) as store:
         yield store.url
+
+
+@pytest.fixture(scope="session")
+def document() -> dict[str, Any]:
+    """The contract as the code makes it, which takes no store. Change only copies of it."""
+    return contract(create_app(Config(redis_url="redis://localhost:1")))

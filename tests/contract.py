@@ -171,6 +171,24 @@ class Contract:
         assert not found, f"{where}: not as documented: {'; '.join(found)[:2000]}"
 
 
+def operations_of(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The operations of a contract by their ids."""
+    return {
+        operation["operationId"]: operation
+        for path in document["paths"].values()
+        for operation in path.values()
+    }
+
+
+def examples_of(document: dict[str, Any], content: dict[str, Any]) -> dict[str, Any]:
+    """The values of the examples of an answer, by name."""
+    examples = document["components"]["examples"]
+    return {
+        name: examples[reference["$ref"].removeprefix("#/components/examples/")]["value"]
+        for name, reference in content["examples"].items()
+    }
+
+
 def assert_explained(where: str, problem: dict[str, Any]) -> None:
     """The catalogue has the code of this refusal, its clause and all its values."""
     entry = CATALOGUE[problem["code"]]

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from service.api import examples
-from service.rummy.cards import pack
 
 Step = tuple[str, str, int | None]
 """An operation by its id, the name of its example if it has a body, and the seat that sends it."""
@@ -98,8 +97,6 @@ _ELSEWHERE = {
     "queryGames": "/v1/games/query",
 }
 
-_SHORT = ("2C", "5H", "3C", "7S", "4C", "9D")
-
 
 @dataclass
 class ExampleGame:
@@ -119,24 +116,6 @@ def play(client: Any, steps: tuple[Step, ...]) -> ExampleGame:
         else:
             path = f"/v1/games/{game.id}/{_PATHS.get(operation, operation)}"
         _send(client, game, path, body, seat)
-    return game
-
-
-def play_to_the_end(client: Any) -> ExampleGame:
-    """A match that is over after three requests: a meld at the first turn empties the hand."""
-    game = ExampleGame("", [])
-    rest = tuple(card for card in pack(1, 0) if card not in _SHORT)
-    table = {
-        "variant": "parlett",
-        "name": "Anna",
-        "options": {"hand_size": 3},
-        "practice": {"dealer": 1, "order": [*_SHORT, *rest]},
-    }
-    _send(client, game, "/v1/games", table, None)
-    _send(client, game, f"/v1/games/{game.id}/join", {"name": "Bo"}, None)
-    _send(client, game, f"/v1/games/{game.id}/draw", {"from": "discard"}, 0)
-    last = {"plays": [{"move": "meld", "cards": ["2C", "3C", "4C", "AC"]}]}
-    _send(client, game, f"/v1/games/{game.id}/turn", last, 0)
     return game
 
 

@@ -1,7 +1,7 @@
 """The recording of the answers that the contract has as examples.
 
 The service is really asked: the games of `tests.example_games` are played, looked at from where it
-teaches something, and each refusal is provoked as `tests.http.test_refusals` does it. Only time and
+teaches something, and each refusal is provoked by a line of `tests.http.refusals`. Only time and
 chance are the recording's own, and every game is alone in the store, at the same time and with the
 same id, so that the same answers come out each time, and a new game changes none of the others'.
 """
@@ -16,15 +16,22 @@ from typing import Any, NamedTuple
 
 from werkzeug.test import TestResponse
 
-from service.api import contract
 from service.config import Config
 from service.rummy.model import CallWindow
 from service.store import Expiry
-from tests.contract import PROBLEM
+from tests.contract import PROBLEM, operations_of
 from tests.example_games import SCRIPTS, ExampleGame, play
-from tests.http.tables import House
-from tests.http.test_races import Overtaken, overtaken
-from tests.http.test_refusals import CALLED, MOVES, REQUESTS, UNHEARD, ask, laid_out, refusal
+from tests.http.refusals import (
+    CALLED,
+    MOVES,
+    REQUESTS,
+    UNHEARD,
+    ask,
+    laid_out,
+    overtaken,
+    refusal,
+)
+from tests.http.tables import House, Overtaken
 
 Example = dict[str, Any]
 
@@ -172,8 +179,8 @@ class Recording:
     def __init__(self, redis_url: str) -> None:
         self.clock, self.chance = Overtaken(), ExampleChance()
         self.house = House(redis_url, self.clock, self.chance, _usual_expiry())
-        self.document = contract(self.house.app)
         self.client = self.house.client()
+        self.document = self.client.contract.document
         self.answers: dict[str, Any] = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))
 
     def all(self) -> dict[str, Any]:
@@ -240,6 +247,8 @@ class Recording:
         """An example for each code that the contract names."""
         provocations = self.provocations()
         for code in self.codes():
+            said = f"No request is refused with {code}: add a line to tests/http/refusals.py."
+            assert code in provocations, said
             self.begin()
             answer = provocations[code]()
             assert (answer.mimetype, answer.json["code"]) == (PROBLEM, code), answer.text
@@ -248,8 +257,7 @@ class Recording:
     def codes(self) -> set[str]:
         return {
             code
-            for path in self.document["paths"].values()
-            for operation in path.values()
+            for operation in operations_of(self.document).values()
             for response in operation["responses"].values()
             for code in response.get("x-codes", ())
         }

@@ -16,10 +16,10 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.sta
 
 
 @contextmanager
-def serving(data: Path, port: int = 0) -> Iterator[str]:
-    """The address of a service that keeps its games there, while it runs; port 0: any free one."""
+def serving(data: Path) -> Iterator[str]:
+    """The address of a service that keeps its games there, while it runs, on any free port."""
     process = subprocess.Popen(
-        [*RUMMY, "serve", f"--port={port}", "--workers=1", f"--data-dir={data}"],
+        [*RUMMY, "serve", "--port=0", "--workers=1", f"--data-dir={data}"],
         cwd=ROOT,
         env=ENVIRONMENT,
         stdout=subprocess.PIPE,

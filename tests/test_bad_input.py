@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from service.api import contract
 from service.app import create_app
 from service.config import Config
 from tests.contract import CheckedClient
@@ -20,8 +19,8 @@ def app(redis_url: str) -> Flask:
 
 
 @pytest.fixture(scope="module")
-def client(app: Flask) -> CheckedClient:
-    return CheckedClient(app.test_client(), contract(app))
+def client(app: Flask, document: dict[str, Any]) -> CheckedClient:
+    return CheckedClient(app.test_client(), document)
 
 
 @pytest.fixture(scope="module")

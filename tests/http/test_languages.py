@@ -15,8 +15,8 @@ from service.app import create_app
 from service.config import Config
 from service.rummy.rules import PRESETS
 from tests.contract import CheckedClient
+from tests.http.refusals import MOVES, REQUESTS, ask
 from tests.http.tables import House
-from tests.http.test_refusals import MOVES, REQUESTS, ask
 
 # ------------------------------------------------------------------------------------ choosing
 

@@ -7,7 +7,6 @@ from random import Random
 from threading import Barrier
 
 import pytest
-from msgspec.structs import replace
 from werkzeug.test import TestResponse
 
 from service.rummy.model import CallWindow
@@ -15,7 +14,8 @@ from service.store import Store
 from service.tables import Tables
 from service.watch import Watch
 from tests.http.ledger import Ledger
-from tests.http.tables import EXPIRY, Clock, House, Table, assert_no_card_is_lost, code
+from tests.http.refusals import overtaken
+from tests.http.tables import EXPIRY, House, Overtaken, Table, assert_no_card_is_lost, code
 from tests.positions import CALLABLE
 
 again_and_again = pytest.mark.parametrize("trial", range(6))
@@ -235,31 +235,6 @@ def test_a_score_read_while_the_deal_ends_adds_up(redis_url):
     other.app.extensions["tables"] = Tables(store, Watch(redis_url))
     score = other.client().get(f"/v1/games/{table.id}/score").json
     assert score["totals"] == (score["deals"][-1]["totals"] if score["deals"] else [0, 0])
-
-
-class Overtaken(Clock):
-    """A clock by which everybody else is faster: before it is read, the game has gone on."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.meanwhile: Callable[[], object] = lambda: None
-
-    def __call__(self) -> int:
-        self.meanwhile()
-        return super().__call__()
-
-
-def overtaken(house: House, clock: Overtaken) -> TestResponse:
-    """The answer to a move before every attempt at which somebody else changes the game."""
-    table = house.table("straight", seed="tea")
-    mover = table.mover
-
-    def change() -> None:
-        game = table.game()
-        house.store.commit(replace(game, version=game.version + 1), ())
-
-    clock.meanwhile = change
-    return mover.draw("stock")
 
 
 def test_who_is_overtaken_again_and_again_is_told_to_send_it_again(redis_url):

@@ -41,6 +41,30 @@ def test_the_cards_are_the_same_each_time_and_the_tables_are_not(house: House) -
     assert code(strange) == "not_your_seat"
 
 
+def test_with_a_key_it_is_made_once_and_both_tokens_are_given_again(house: House) -> None:
+    key = {"Idempotency-Key": "a-sandbox-for-somebody"}
+    first = house.client().post("/v1/sandbox", headers=key)
+    assert "Idempotency-Replayed" not in first.headers
+    game, seats = first.json["game"]["id"], first.json["seats"]
+    assert send(house, game, seats[0]["token"], "draw", {"from": "stock"}).status_code == 200
+    again = house.client().post("/v1/sandbox", headers=key)
+    assert (again.status_code, again.headers["Idempotency-Replayed"]) == (201, "true")
+    assert (again.json["seats"], again.json["game"]["id"]) == (seats, game)
+    assert {move["move"] for move in again.json["game"]["moves"]} >= {"meld", "discard"}
+    other = house.client().post("/v1/sandbox", headers={"Idempotency-Key": "a-sandbox-for-others"})
+    assert other.json["game"]["id"] != game
+
+
+def test_its_key_must_be_hard_to_guess_and_mean_nothing_else(house: House) -> None:
+    short = house.client().post("/v1/sandbox", headers={"Idempotency-Key": "1"})
+    assert (short.status_code, code(short)) == (422, "bad_idempotency_key")
+    key = {"Idempotency-Key": "a-table-or-a-sandbox"}
+    table = {"variant": "parlett", "name": "Eva"}
+    assert house.client().post("/v1/games", json=table, headers=key).status_code == 201
+    reused = house.client().post("/v1/sandbox", headers=key)
+    assert (reused.status_code, code(reused)) == (422, "idempotency_key_reused")
+
+
 def test_there_is_a_use_for_every_kind_of_move(house: House) -> None:
     table = made(house).json
     game, (anna, bo) = table["game"]["id"], (seat["token"] for seat in table["seats"])
