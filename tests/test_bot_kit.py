@@ -254,7 +254,13 @@ def test_one_bot_takes_a_seat_and_later_another_goes_on_with_it(service, bot):
 def test_a_bot_takes_its_seat_back_from_the_computer(service, bot):
     ada, bo = table(service, people=2)
     ask("POST", f"{service}/v1/games/{game_of(ada)}/leave", {}, ada)
-    run(bot, SERVICE=service, SEAT_TOKENS=f"{ada} {bo}")
+    with started(bot, SERVICE=service, SEAT_TOKENS=ada) as process:
+        deadline = time.monotonic() + PATIENCE
+        while not any(event["type"] == "returned" for event in log(service, ada)):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        run(bot, SERVICE=service, SEAT_TOKENS=bo)
+        ended(process)
     events = log(service, ada)
     returned = next(at for at, event in enumerate(events) if event["type"] == "returned")
     assert moves_of(events[returned:], 0)
