@@ -295,7 +295,7 @@ def written(results: Sequence[Result], form: Format) -> str:
 
 
 HEADING = (
-    "variant     players  first   second  plays   won by first           lead in points    "
+    "variant     players  first   second  plays   won by first              lead in points    "
     "Elo                      blocked  turns"
 )
 
@@ -309,7 +309,7 @@ def line(result: Result, sides: Sequence[str]) -> str:
     difference = f"{_elo_text(result.elo)} ({low} to {high})"
     text = (
         f"{result.variant:<10}  {result.players:>7}  {sides[FIRST]:<6}  {sides[SECOND]:<6}  "
-        f"{result.plays:>5}   {share:<19}    {lead:<15}   {difference:<23}  "
+        f"{result.plays:>5}   {share:<22}    {lead:<15}   {difference:<23}  "
         f"{result.blocked:>7}  {result.turns:>5.1f}"
     )
     if result.first_microseconds is None:
