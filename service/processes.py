@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 _PR_SET_PDEATHSIG = 1
@@ -41,6 +41,8 @@ def ended_by_signals() -> Iterator[None]:
         for each in _ENDING:
             # Not SIG_IGN: a process that was started now would ignore them for ever.
             signal.signal(each, _pass)
+        with suppress(OSError):  # not print(), which may be what was interrupted
+            os.write(2, b"\nEnding what was started; that takes some seconds.\n")
         if number == signal.SIGINT:
             raise KeyboardInterrupt
         sys.exit(128 + number)

@@ -363,6 +363,7 @@ def test_with_the_arena_its_bots_and_its_service_end(bots, tmp_path, by):
         said, _ = arena.communicate(timeout=30)
     assert arena.returncode == (1 if by == signal.SIGINT else 128 + by), said
     assert "Traceback" not in said
+    assert said.count("\nEnding what was started; that takes some seconds.\n") == 1
     assert len(notes) == 2, said
     words = [word for note in notes for word in note.read_text().split()]
     assert all_end([int(word) for word in words if word.isdecimal()])
