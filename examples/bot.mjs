@@ -36,8 +36,7 @@ async function play(service, token) {
     const away = game?.seats[game.you].away; // and the computer plays meanwhile
     const move = away ? { move: "return" } : game?.moves.length ? choose(game) : null;
     const end = move?.move + (["discard", "turn"].includes(move?.move) ? "?wait=30" : "");
-    // A move counts only if nothing has changed since that version of the game. Without a move:
-    // answered when there is something new, or after half a minute.
+    // A move counts only at that version of the game; a look is answered when there is a new one.
     const { status, body, etag } = move
       ? await send("POST", `${address}/${end}`, { ...seat, "If-Match": tag }, move)
       : await send("GET", `${address}?wait=30`, { ...seat, "If-None-Match": tag });
@@ -58,14 +57,16 @@ async function send(method, address, headers, { move, ...rest } = {}) {
   const key = crypto.randomUUID(), content = method === "POST" ? JSON.stringify(rest) : undefined;
   headers = { ...headers, "Content-Type": "application/json", "Idempotency-Key": key };
   for (const pause of [0, 1, 2, 4, 8, 15, 30, 30, 30]) {
-    let [why, wait] = ["", 0];
+    let why, wait = 0;
     try {
-      const signal = AbortSignal.timeout(60_000);
-      const answer = await fetch(address, { method, headers, body: content, signal });
-      const { status } = answer, said = await answer.text();
-      if (status !== 429 && status < 500)
-        return { status, body: JSON.parse(said || "{}"), etag: answer.headers.get("ETag") };
-      [why, wait] = [`put off with ${status}`, parseInt(answer.headers.get("Retry-After")) || 1];
+      const how = { signal: AbortSignal.timeout(60_000), redirect: "manual" };
+      const answer = await fetch(address, { method, headers, body: content, ...how });
+      const { status } = answer, said = await answer.text(), etag = answer.headers.get("ETag");
+      const ours = [200, 201, 304].includes(status) || said.includes('"detail"'); // else of others
+      const text = ours ? said || "{}" : JSON.stringify({ detail: `answered with ${status}` });
+      if (status !== 429 && status < 500) return { status, body: JSON.parse(text), etag };
+      why = `put off with ${status}`;
+      wait = Number(answer.headers.get("Retry-After")?.match(/^\d+$/)?.[0] ?? 1);
     } catch (error) {
       why = `no answer (${error.cause?.message || error.message})`;
     }
@@ -76,25 +77,24 @@ async function send(method, address, headers, { move, ...rest } = {}) {
 }
 
 class GaveUp extends Error {}
-
+const USAGE = "usage: bot.mjs [--url http(s)://HOST] --game ID [--name NAME]";
 try {
   const url = { type: "string", default: process.env.SERVICE ?? "http://127.0.0.1:8000" };
   const options = { url, game: { type: "string" }, name: { type: "string", default: "Bot" } };
-  const given = parseArgs({ options }).values;
+  const { url: service, game: id, name } = parseArgs({ options }).values;
   const tokens = (process.env.SEAT_TOKENS ?? "").split(/\s+/).filter(Boolean);
+  if (!/^https?:[/][/][^/]/.test(service) || !(tokens.length || id)) throw new GaveUp(USAGE);
   if (!tokens.length) {
-    if (!given.game) throw new GaveUp("usage: bot.mjs [--url URL] --game ID [--name NAME]");
-    const join = `${given.url}/v1/games/${given.game}/join`;
-    const { body } = await send("POST", join, {}, { name: given.name });
+    const { body } = await send("POST", `${service}/v1/games/${id}/join`, {}, { name });
     if (!body.token) throw new GaveUp(body.detail);
     tokens.push(body.token);
     console.log(`To go on with this seat later: SEAT_TOKENS=${body.token}`);
   }
   await Promise.all(tokens.map(async (token) => {
-    const game = await play(given.url, token), won = game.result?.winners.includes(game.you);
+    const game = await play(service, token), won = game.result?.winners.includes(game.you);
     console.log(game.id, game.status, won ? "won" : "not won", game.totals);
   }));
-} catch (error) {
-  console.error(error instanceof GaveUp ? error.message : error);
+} catch (why) {
+  console.error(/^ERR_PARSE/.test(why.code) ? USAGE : why instanceof GaveUp ? why.message : why);
   process.exitCode = 1;
 }

@@ -8,15 +8,13 @@ import time
 from argparse import ArgumentParser
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from urllib.parse import urlsplit
 from uuid import uuid4
 
 # ------------------------------------------------- CHOOSE A MOVE: replace this by your own ideas
 RANKS = "A23456789TJQK"
 
 
-def choose(game):
-    """One of game["moves"], which are all that this seat may do now: the one of the most value."""
+def choose(game):  # one of game["moves"], all that this seat may do now: that of the most value
     return max(game["moves"], key=lambda move: value(move, game["hand"]))
 
 
@@ -35,8 +33,7 @@ def friends(card, hand):  # how many cards of the hand could be in a meld with t
 
 
 # ------------------------------------------------------------------- the rest can stay as it is
-def play(service, token, tell=print):
-    """Play a seat until its match is over, and tell how it ended."""
+def play(service, token, tell=print):  # a seat until its match is over, and tell how it ended
     line, path = connect(f"{service}/v1/games/{token.split('.')[0]}")
     seat, game, tag, refused = {"Authorization": f"Bearer {token}"}, None, "", None
     while game is None or game["status"] in ("waiting", "playing"):
@@ -59,21 +56,24 @@ def play(service, token, tell=print):
 
 
 def connect(address):
-    kind = HTTPSConnection if address.startswith("https:") else HTTPConnection
-    return kind(urlsplit(address).netloc, timeout=60), urlsplit(address).path
+    scheme, _, host, path = address.split("/", 3)
+    kind = {"http:": HTTPConnection, "https:": HTTPSConnection}.get(host and scheme)
+    return (kind or sys.exit(f"{address} is no web address"))(host, timeout=60), f"/{path}"
 
 
-def send(line, method, path, headers, body=None):
-    """Status, body and ETag of the answer. Without one the same is sent again: it counts once."""
+def send(line, method, path, headers, body=None):  # the same again, but it counts once
     headers |= {"Content-Type": "application/json", "Idempotency-Key": str(uuid4())}
     content = body and json.dumps({name: body[name] for name in body if name != "move"})
     for pause in (0, 1, 2, 4, 8, 15, 30, 30, 30):
         try:
             line.request(method, path, content, headers)
             answer = line.getresponse()
-            if answer.status != 429 and answer.status < 500:
-                return answer.status, json.loads(answer.read() or "{}"), answer.headers["ETag"]
-            why, wait = f"put off with {answer.status}", int(answer.headers.get("Retry-After", 1))
+            status, said, after = answer.status, answer.read(), answer.headers["Retry-After"] or "1"
+            if status != 429 and status < 500:
+                ours = status in (200, 201, 304) or b'"detail"' in said  # else it is of others
+                said = json.loads(said or "{}") if ours else {"detail": f"answered with {status}"}
+                return status, said, answer.headers["ETag"]
+            why, wait = f"put off with {status}", int(after) if after.isdecimal() else 1
         except (OSError, HTTPException, ValueError) as error:
             why, wait = f"no answer ({error})", 0
         print(f"{path}: {why}", file=sys.stderr)

@@ -2,7 +2,7 @@
 
 Each deal of cards is played twice, the second time with the sides' seats exchanged, so that good
 cards come to both. Such a pair is one observation: what is said of a contest is a mean of pairs,
-with 1.96 standard errors to each side of it (95 % confidence). All chance comes from the seed, so a
+with its interval of 95 % confidence. All chance comes from the seed, so a
 contest of levels gives the same figures on every machine and on any number of processes; but not
 its times. `service.bots` plays the contests in which a side is a program of somebody else.
 """
@@ -120,7 +120,10 @@ class Played(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What came of a contest: one line of the table. `_error` is half of a confidence interval."""
+    """What came of a contest: one line of the table.
+
+    `_low` and `_high` are the ends of a confidence interval, `_error` is half of one.
+    """
 
     variant: str
     players: int
@@ -136,7 +139,8 @@ class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
     blocked: int
     first_share: float
     """Of all plays, blocked ones included, those in which a seat of the first side went out."""
-    first_share_error: float
+    first_share_low: float
+    first_share_high: float
     lead: float
     lead_error: float
     elo: float
@@ -230,18 +234,10 @@ def lead_of(result: DealResult, sides: Sequence[int], rules: Rules) -> float:
 def elo(scores: Sequence[float]) -> Elo:
     """By how many Elo points the first side is the stronger, told by the scores of the pairs.
 
-    A mean score p is a difference of 400·log10(p / (1 - p)). The interval is that of the score by
-    Wilson's formula, carried over. It takes as many observations as let single plays vary as much
-    as the pairs do, p·(1 - p) / (their variance / their number); their number where one side won
-    all, and nothing varies.
+    A mean score p is a difference of 400·log10(p / (1 - p)). The interval is that of the score,
+    carried over.
     """
-    score = fmean(scores)
-    free = score * (1 - score)
-    squared_error = _CONFIDENT**2 * stdev(scores) ** 2 / len(scores)
-    pull = squared_error / free if free else _CONFIDENT**2 / len(scores)
-    middle = (score + pull / 2) / (1 + pull)
-    half = math.sqrt(squared_error + pull**2 / 4) / (1 + pull)
-    return Elo(*map(_elo_points, (score, middle - half, middle + half)))
+    return Elo(*map(_elo_points, (fmean(scores), *_interval(scores))))
 
 
 def result(
@@ -254,7 +250,8 @@ def result(
     """What the pairs come to; with `times`, also how long a decision took."""
     plays = 2 * len(pairs)
     first, second = (sum(pair.wins[side] for pair in pairs) for side in (FIRST, SECOND))
-    share, share_error = _mean([pair.wins[FIRST] / 2 for pair in pairs])
+    shares = [pair.wins[FIRST] / 2 for pair in pairs]
+    share_low, share_high = _interval(shares)
     lead, lead_error = _mean([pair.lead for pair in pairs])
     difference = elo([pair.score for pair in pairs])
     slow = [_microseconds(pairs, side) if times else None for side in (FIRST, SECOND)]
@@ -270,8 +267,9 @@ def result(
         first_won=first,
         second_won=second,
         blocked=plays - first - second,
-        first_share=share,
-        first_share_error=share_error,
+        first_share=round(fmean(shares), 4),
+        first_share_low=round(share_low, 4),
+        first_share_high=round(share_high, 4),
         lead=lead,
         lead_error=lead_error,
         elo=difference.difference,
@@ -297,20 +295,21 @@ def written(results: Sequence[Result], form: Format) -> str:
 
 
 HEADING = (
-    "variant     players  first   second  plays   won by first     lead in points    "
+    "variant     players  first   second  plays   won by first              lead in points    "
     "Elo                      blocked  turns"
 )
 
 
 def line(result: Result, sides: Sequence[str]) -> str:
     """The result as a line of the table under HEADING, the sides called so."""
-    share = f"{result.first_share:.1%} ± {100 * result.first_share_error:.1f}"
+    share_low, share_high = 100 * result.first_share_low, 100 * result.first_share_high
+    share = f"{result.first_share:.1%} ({share_low:.1f} to {share_high:.1f})"
     lead = f"{result.lead:+.2f} ± {result.lead_error:.2f}"
     low, high = _elo_text(result.elo_low), _elo_text(result.elo_high)
     difference = f"{_elo_text(result.elo)} ({low} to {high})"
     text = (
         f"{result.variant:<10}  {result.players:>7}  {sides[FIRST]:<6}  {sides[SECOND]:<6}  "
-        f"{result.plays:>5}   {share:<13}    {lead:<15}   {difference:<23}  "
+        f"{result.plays:>5}   {share:<22}    {lead:<15}   {difference:<23}  "
         f"{result.blocked:>7}  {result.turns:>5.1f}"
     )
     if result.first_microseconds is None:
@@ -338,6 +337,23 @@ def _play(
         steps += 1
     assert match.last is not None, "a match of one deal is over when its deal is"  # noqa: S101
     return match.last
+
+
+def _interval(parts: Sequence[float]) -> tuple[float, float]:
+    """The confidence interval of the mean of the pairs' parts, each from 0 to 1: that of Wilson.
+
+    It takes as many observations as let single plays vary as much as the pairs do,
+    p·(1 - p) / (their variance / their number). Where the pairs do not vary it takes their number:
+    that they came out the same so far does not say that they always do.
+    """
+    part, variance = fmean(parts), stdev(parts) ** 2
+    free = part * (1 - part)
+    pull = _CONFIDENT**2 / len(parts)
+    if variance:
+        pull *= variance / free
+    middle = (part + pull / 2) / (1 + pull)
+    half = math.sqrt(pull * free + pull**2 / 4) / (1 + pull)
+    return max(middle - half, 0), min(middle + half, 1)
 
 
 def _mean(values: Sequence[float]) -> tuple[float, float]:

@@ -18,15 +18,14 @@ import subprocess
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from msgspec import Struct
 
 from service.arena import Contest, Pair, Played, lead_of, pair_of
-from service.client import Client, ServiceError
-from service.processes import end_with_parent
+from service.client import Client, ServiceError, environment
+from service.processes import end_with_parent, undisturbed
 from service.rummy.computer import Level
 from service.rummy.model import DealResult
 
@@ -136,17 +135,31 @@ def plays(
             running = [batch for batch in running if not batch.is_over]
             time.sleep(_GLANCE_SECONDS)
     finally:
-        for batch in running:
-            batch.end()
+        with undisturbed():
+            # All at once: the slowest takes as long as it may, not each after the other.
+            for batch in running:
+                batch.tell_to_end()
+            for batch in running:
+                batch.wait_for_end()
 
 
-def pairs(contest: Contest[Party], played: Sequence[Play]) -> list[Pair]:
-    """The two plays of each deal as what they are together; `played` are all, in order."""
-    both = [list(two) for _, two in groupby(played, lambda play: play.number)]
-    return [
-        pair_of(contest.rules, [play.result for play in two], [play.sides for play in two])
-        for two in both
-    ]
+def pairs(contest: Contest[Party], played: Sequence[Play]) -> tuple[list[Pair], list[Play]]:
+    """The two plays of each deal as what they are together, and these plays in their order.
+
+    Of a contest that was broken off those up to the first deal that was not played twice: long
+    matches end late, so all that had ended would be more of the short ones.
+    """
+    known = {(play.number, play.exchange): play for play in played}
+    found: list[Pair] = []
+    whole: list[Play] = []
+    for number in range(contest.deals):
+        two = [known[key] for exchange in (0, 1) if (key := (number, exchange)) in known]
+        if len(two) < 2:
+            break
+        results, sides = [play.result for play in two], [play.sides for play in two]
+        found.append(pair_of(contest.rules, results, sides))
+        whole += two
+    return found, whole
 
 
 def told(contest: Contest[Party], play: Play) -> Played:
@@ -230,13 +243,13 @@ class _Table:
             "practice": {"seed": self.seed, "dealer": self.dealer},
         }
         made = client.post("/v1/games", wanted, _Seated)
-        self.tokens = {0: made.token}
+        self.tokens = {0: _checked(made.token)}
         self.game = made.game
         path = f"/v1/games/{made.game.id}"
         for seat, party in enumerate(parties[1:], 1):
             if isinstance(party, Bot):
                 joined = client.post(f"{path}/join", {"name": party.name}, _Seated)
-                self.tokens[seat], self.game = joined.token, joined.game
+                self.tokens[seat], self.game = _checked(joined.token), joined.game
             else:
                 levels = {"levels": [party]}
                 self.game = client.post(f"{path}/computers", levels, _Changed, made.token).game
@@ -253,6 +266,13 @@ class _Table:
             f"table {self.game.id}, deal {self.number + 1} "
             f"(practice seed {self.seed!r}, dealer {self.dealer})"
         )
+
+
+def _checked(token: str) -> str:
+    """The token, which has to fit into an environment, with spaces around it."""
+    if not token.isascii() or not token.isprintable() or " " in token:
+        raise ServiceError(f"The service gave a token that cannot be one: {token!r}")
+    return token
 
 
 def _look_at(client: Client, tables: Sequence[_Table]) -> None:
@@ -314,7 +334,8 @@ class _Batch:
         for seat in self._tables[0].tokens:
             bot = self._contest.sides[self._tables[0].sides[seat]]
             assert isinstance(bot, Bot), "computers have no tokens"  # noqa: S101
-            self._players.append(_Player(bot, seat, self._tables, self._client.address))
+            with undisturbed():  # or one that has just started would be known to nobody
+                self._players.append(_Player(bot, seat, self._tables, self._client.address))
 
     @property
     def is_over(self) -> bool:
@@ -334,12 +355,16 @@ class _Batch:
             player.judge(self._patience)
         yield from (table for table in unfinished if table.is_over)
 
-    def end(self) -> None:
-        """End the processes that still run."""
+    def tell_to_end(self) -> None:
+        """Ask the processes to end."""
         for player in self._players:
             player.tell_to_end()
+
+    def wait_for_end(self) -> None:
+        """Wait until they have ended, by force if it takes too long."""
+        deadline = time.monotonic() + _END_SECONDS
         for player in self._players:
-            player.wait_for_end()
+            player.wait_for_end(deadline)
 
 
 class _Player:
@@ -357,7 +382,7 @@ class _Player:
         try:
             self._process = subprocess.Popen(
                 bot.words,
-                env={**os.environ, "SERVICE": address, "SEAT_TOKENS": tokens},
+                env={**environment(), "SERVICE": address, "SEAT_TOKENS": tokens},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
@@ -375,12 +400,11 @@ class _Player:
         """Hear what it says, and see whether it has just ended."""
         if self.ended:
             return False
-        self.ended = self._process.poll() is not None
+        has_ended = self._has_ended()
         self._hear()
-        if self.ended:
-            self._errors.close()
-            self._signal(signal.SIGKILL)  # what it has started, and left
-        return self.ended
+        if has_ended:
+            self._bury()
+        return has_ended
 
     def judge(self, patience: float) -> None:
         """Raise BotError if it has gone, or makes no move, while its seats are not played out."""
@@ -410,19 +434,33 @@ class _Player:
             self._fail(f"still runs {patience:.0f} seconds after its last match")
 
     def tell_to_end(self) -> None:
-        """End it, and what it has started, unless it has ended."""
-        if self._process.poll() is None:
+        """Ask it to end, and what it has started."""
+        if not self.ended:
             self._signal(signal.SIGTERM)
 
-    def wait_for_end(self) -> None:
-        """Wait until it has ended, by force if it takes too long, and end what it has left."""
+    def wait_for_end(self, deadline: float) -> None:
+        """Wait until then for its end, and put an end to it and to what it has left."""
         if self.ended:
             return
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(_END_SECONDS)
+        while not self._has_ended() and time.monotonic() < deadline:
+            time.sleep(_GLANCE_SECONDS)
+        self._bury()
+
+    def _has_ended(self) -> bool:
+        """Whether it has, though nobody has asked for its exit code: until then its id is taken."""
+        if not hasattr(os, "waitid"):  # macOS, before Python 3.13
+            return self._process.poll() is not None
+        options = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        return os.waitid(os.P_PID, self._process.pid, options) is not None
+
+    def _bury(self) -> None:
+        """End by force what runs of it: itself, or what it has left behind; then forget it."""
+        # In this order: once the leader's exit code is asked for, and its group is empty, another
+        # process may get the id, and would be killed instead.
         self._signal(signal.SIGKILL)
         self._process.wait()
         self._errors.close()
+        self.ended = True
 
     def _signal(self, by: signal.Signals) -> None:
         with suppress(ProcessLookupError, PermissionError):  # the latter on macOS, of zombies

@@ -12,7 +12,7 @@ import yaml
 
 from service import __version__
 from service.cli_arena import arena
-from service.client import MOST_BYTES, Client, ServiceError
+from service.client import MOST_BYTES, TOKEN_VARIABLE, Client, ServiceError
 from service.config import Config, ConfigError, load_config
 from service.errors import BadNotation, BadReplay
 from service.replay import Document, decoded
@@ -29,7 +29,7 @@ _DEAL = click.option(
 
 _TOKEN = click.option(
     "--token",
-    envvar="SEAT_TOKEN",
+    envvar=TOKEN_VARIABLE,
     help="The token of a seat, for a match without spectators; or in SEAT_TOKEN.",
 )
 

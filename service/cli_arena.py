@@ -1,21 +1,23 @@
 """The command `rummy arena`: what it is asked for, what it shows, and how it ends."""
 
+import math
 import os
 import secrets
-import signal
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, TypeVar, cast
+from urllib.parse import urlsplit
 
 import click
 
 from service import arena as arenas
 from service import bots
-from service.client import Client, ServiceError, own_service
+from service.client import SEED_VARIABLE, Client, ServiceError, own_service
 from service.errors import OptionsRefused
+from service.new_table import MOST_SEED_CHARACTERS
+from service.processes import ended_by_signals
 from service.rummy.computer import LEVELS, Level
 from service.rummy.rules import PRESETS
 from service.terminal import failure, printable, say
@@ -28,12 +30,31 @@ _Played = TypeVar("_Played")
 _DEALS = 2000
 _DEALS_OF_BOTS = 500
 _SEED = "arena"
+_MOST_PATIENCE = 86_400
 
 
 def _web_address(_: click.Context, option: click.Parameter, url: str | None) -> str | None:
-    if url is not None and not url.startswith(("http://", "https://")):
+    if url is None:
+        return None
+    try:
+        parts = urlsplit(url)
+        host, _port = parts.hostname, parts.port
+    except ValueError as error:
+        raise click.BadParameter(f"{url} is no address: {error}.", param=option) from error
+    if parts.scheme not in {"http", "https"}:
         raise click.BadParameter(f"{url} does not begin with http:// or https://.", param=option)
-    return url and url.rstrip("/")
+    if not host:
+        raise click.BadParameter(f"{url} names no host.", param=option)
+    if not url.isprintable() or set(url) & set(" ?#@"):
+        reason = f"{url} may have no space, ?, # or @."
+        raise click.BadParameter(reason, param=option)
+    return url.rstrip("/")
+
+
+def _number(_: click.Context, option: click.Parameter, value: float) -> float:
+    if math.isnan(value):  # which no range keeps out
+        raise click.BadParameter(f"{value} is no number.", param=option)
+    return value
 
 
 @click.command()
@@ -74,8 +95,11 @@ def _web_address(_: click.Context, option: click.Parameter, url: str | None) -> 
 )
 @click.option(
     "--seed",
+    envvar=SEED_VARIABLE,
+    show_envvar=True,
     show_default=f"{_SEED}; a secret one with --bot",
-    help="Where all chance comes from. Who knows it can know the cards.",
+    help="Where all chance comes from. Who knows it can know the cards, and everybody on the "
+    "machine can read a command line.",
 )
 @click.option(
     "--jobs",
@@ -99,7 +123,8 @@ def _web_address(_: click.Context, option: click.Parameter, url: str | None) -> 
 )
 @click.option(
     "--patience",
-    type=click.FloatRange(min=1),
+    type=click.FloatRange(1, _MOST_PATIENCE),
+    callback=_number,
     default=60,
     show_default=True,
     help="With --bot: seconds without a move that end the contest.",
@@ -166,67 +191,107 @@ def arena(
         hint = "--players" if "players" in named else "--option"
         raise click.BadParameter(str(refusal), param_hint=hint) from refusal
     if commands:
-        pace = bots.Pace(jobs, tables, patience)
-        results = _results_of_bots(contests, pace, replays, url, workers)
-        click.echo(f"The seed was {seed}")
-    else:
-        results = _results_of_levels(cast(list[arenas.Contest[Level]], contests), jobs, times=times)
-    if out is not None and form is not None:
-        out.write_text(arenas.written(results, form), encoding="utf-8")
-
-
-def _results_of_levels(
-    contests: list[arenas.Contest[Level]], jobs: int, *, times: bool
-) -> list[arenas.Result]:
+        _look_at_seed(contests)
     results: list[arenas.Result] = []
+    with ended_by_signals():
+        try:
+            if commands:
+                pace = bots.Pace(jobs, tables, patience)
+                _play_bots(contests, pace, replays, url, workers, results)
+            else:
+                _play_levels(
+                    cast(list[arenas.Contest[Level]], contests), jobs, results, times=times
+                )
+        finally:  # whatever breaks it off, what was played is not lost
+            if results and commands:
+                click.echo(f"The seed was {seed}")
+            if results and out is not None and form is not None:
+                _write(out, arenas.written(results, form))
+
+
+def _look_at_seed(contests: list[arenas.Contest[bots.Party]]) -> None:
+    """Refuse a seed that no table of a service would take, before one is started."""
+    seeds = [contest.seed_of(contest.deals - 1) for contest in contests]
+    added = max(map(len, seeds)) - len(contests[0].seed)
+    if len(contests[0].seed) + added > MOST_SEED_CHARACTERS:
+        most = MOST_SEED_CHARACTERS - added
+        raise click.BadParameter(f"it may have at most {most} characters.", param_hint="--seed")
+
+
+def _play_levels(
+    contests: list[arenas.Contest[Level]], jobs: int, results: list[arenas.Result], *, times: bool
+) -> None:
+    """Add to the results what came of each contest, of one that is broken off too."""
     click.echo(arenas.HEADING)
     for contest in contests:
-        with _bar(arenas.pairs(contest, jobs), contest.deals, contest.rules.variant) as played:
-            results.append(arenas.result(contest, list(played), times=times))
-        click.echo(arenas.line(results[-1], contest.sides))
-    return results
+        pairs: list[arenas.Pair] = []
+        try:
+            with _bar(arenas.pairs(contest, jobs), contest.deals, contest.rules.variant) as bar:
+                for pair in bar:
+                    pairs.append(pair)  # noqa: PERF402 (they are to be there if the next is not)
+        finally:
+            if len(pairs) >= arenas.FEWEST_DEALS:
+                results.append(arenas.result(contest, pairs, times=times))
+                _tell(contest, results[-1], contest.sides)
 
 
-def _results_of_bots(
+def _play_bots(
     contests: list[arenas.Contest[bots.Party]],
     pace: bots.Pace,
     replays: Path | None,
     url: str | None,
     workers: int,
-) -> list[arenas.Result]:
-    """What came of the contests; their processes, and a service of our own, ended in any case."""
+    results: list[arenas.Result],
+) -> None:
+    """Add to the results what came of each contest, of one that is broken off too.
+
+    Their processes, and a service of our own, have ended in any case.
+    """
     if replays is not None:
         replays.mkdir(parents=True, exist_ok=True)
-    results: list[arenas.Result] = []
     try:
-        with _ended_by_signals(), _service(url, workers) as address:
+        with _service(url, workers) as address:
             for side in contests[0].sides:
                 if isinstance(side, bots.Bot):
                     say(f"{side.name}: {side.command}")
             click.echo(arenas.HEADING)
             for contest in contests:
-                results.append(_result_of_bots(contest, Client(address), pace, replays))
-                click.echo(arenas.line(results[-1], [*map(bots.name_of, contest.sides)]))
+                _play_contest_of_bots(contest, Client(address), pace, replays, results)
     except ServiceError as error:
         raise failure(str(error)) from error
     except bots.BotError as error:
         raise click.ClickException("\n".join(map(printable, str(error).splitlines()))) from error
-    return results
 
 
-def _result_of_bots(
-    contest: arenas.Contest[bots.Party], client: Client, pace: bots.Pace, replays: Path | None
-) -> arenas.Result:
-    with (
-        closing(bots.plays(contest, client, pace, replays)) as playing,
-        _bar(playing, 2 * contest.deals, contest.rules.variant) as bar,
-    ):
-        played = sorted(bar, key=lambda play: (play.number, play.exchange))
-    return arenas.result(
-        contest,
-        bots.pairs(contest, played),
-        played=tuple(bots.told(contest, play) for play in played),
-    )
+def _play_contest_of_bots(
+    contest: arenas.Contest[bots.Party],
+    client: Client,
+    pace: bots.Pace,
+    replays: Path | None,
+    results: list[arenas.Result],
+) -> None:
+    played: list[bots.Play] = []
+    try:
+        with (
+            closing(bots.plays(contest, client, pace, replays)) as playing,
+            _bar(playing, 2 * contest.deals, contest.rules.variant) as bar,
+        ):
+            for play in bar:
+                played.append(play)  # noqa: PERF402 (they are to be there if the next is not)
+    finally:
+        pairs, whole = bots.pairs(contest, played)
+        if len(pairs) >= arenas.FEWEST_DEALS:
+            told = tuple(bots.told(contest, play) for play in whole)
+            results.append(arenas.result(contest, pairs, played=told))
+            _tell(contest, results[-1], [*map(bots.name_of, contest.sides)])
+
+
+def _tell(
+    contest: arenas.Contest[arenas.Side], result: arenas.Result, sides: Sequence[str]
+) -> None:
+    click.echo(arenas.line(result, sides))
+    if result.deals < contest.deals:
+        click.echo(f"It was broken off; these are its first {result.deals} deals.")
 
 
 def _sides(
@@ -269,21 +334,6 @@ def _service(url: str | None, workers: int) -> AbstractContextManager[str]:
     return nullcontext(url) if url else own_service(workers)
 
 
-@contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Let what ends a process at once leave it in order, so that its children end too."""
-
-    def leave(number: int, _: FrameType | None) -> None:
-        sys.exit(128 + number)
-
-    before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
 def _format(out: Path | None) -> arenas.Format | None:
     """What the name of the file asks for; refused before anything is played."""
     if out is None:
@@ -296,3 +346,10 @@ def _format(out: Path | None) -> arenas.Format | None:
         case ".json":
             return "json"
     raise click.BadParameter(f"{out} must end in .csv or .json.", param_hint="--out")
+
+
+def _write(out: Path, text: str) -> None:
+    try:
+        out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise click.ClickException(f"{out} cannot be written: {error.strerror}.") from error

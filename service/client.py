@@ -19,7 +19,7 @@ from uuid import uuid4
 import msgspec
 
 from service.config import PREFIX
-from service.processes import end_with_parent
+from service.processes import end_with_parent, undisturbed
 
 _Kind = TypeVar("_Kind")
 
@@ -38,6 +38,10 @@ MOST_BYTES = 200_000_000
 """More than any answer has; of a replay, some 10,000 bytes for each deal."""
 
 _LATER = {429, 503}
+
+SEED_VARIABLE = "ARENA_SEED"
+TOKEN_VARIABLE = "SEAT_TOKEN"  # noqa: S105 (the name of one)
+_OURS = {SEED_VARIABLE, TOKEN_VARIABLE, "SEAT_TOKENS"}
 
 
 class ServiceError(Exception):
@@ -94,6 +98,15 @@ class Client:
             time.sleep(pause)
 
 
+def environment() -> dict[str, str]:
+    """Our environment without what is ours alone: the settings of a service, seats, the cards."""
+    return {
+        name: text
+        for name, text in os.environ.items()
+        if not name.startswith(PREFIX) and name not in _OURS
+    }
+
+
 @contextmanager
 def own_service(workers: int) -> Iterator[str]:
     """The address of a service of our own, by the default settings, that keeps nothing.
@@ -101,13 +114,12 @@ def own_service(workers: int) -> Iterator[str]:
     It has a session of its own, so that Ctrl-C does not reach it before those who use it are done,
     and on Linux it ends with us however we end. Raises ServiceError.
     """
-    environment = {name: text for name, text in os.environ.items() if not name.startswith(PREFIX)}
     with tempfile.TemporaryDirectory(prefix="rummy-") as data:
         options = ["--port=0", f"--workers={workers}", f"--data-dir={data}"]
         with subprocess.Popen(
             [sys.executable, "-c", _SERVE, "serve", *options],
             cwd=Path(__file__).parent.parent,
-            env=environment,
+            env=environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             start_new_session=True,
@@ -116,11 +128,12 @@ def own_service(workers: int) -> Iterator[str]:
             try:
                 yield _greeted(process)
             finally:
-                process.terminate()
-                try:
-                    process.wait(_STOP_SECONDS)
-                except subprocess.TimeoutExpired:
-                    process.kill()
+                with undisturbed():
+                    process.terminate()
+                    try:
+                        process.wait(_STOP_SECONDS)
+                    except subprocess.TimeoutExpired:
+                        process.kill()
 
 
 def _content(address: str, token: str, body: bytes | None, headers: dict[str, str]) -> bytes:

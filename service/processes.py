@@ -4,9 +4,14 @@ import ctypes
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
 
 _PR_SET_PDEATHSIG = 1
+
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""What somebody sends to end us."""
 
 
 def end_with_parent() -> Callable[[], None] | None:
@@ -22,3 +27,49 @@ def end_with_parent() -> Callable[[], None] | None:
             os._exit(1)
 
     return ends_with_parent
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """Let what ends a process at once leave it in order, so that its children end too.
+
+    The first such signal does so, as KeyboardInterrupt or SystemExit; whoever presses Ctrl-C again
+    does not break off what is done then. For the main thread, as are signals.
+    """
+
+    def leave(number: int, _: FrameType | None) -> None:
+        for each in _ENDING:
+            # Not SIG_IGN: a process that was started now would ignore them for ever.
+            signal.signal(each, _pass)
+        with suppress(OSError):  # not print(), which may be what was interrupted
+            os.write(2, b"\nEnding what was started; that takes some seconds.\n")
+        if number == signal.SIGINT:
+            raise KeyboardInterrupt
+        sys.exit(128 + number)
+
+    before = {number: signal.signal(number, leave) for number in _ENDING}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Put signals that would end us off until the block is done, so that it is done altogether."""
+    came: list[int] = []
+    before = {
+        number: signal.signal(number, lambda number, _: came.append(number)) for number in _ENDING
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])
+
+
+def _pass(_: int, __: FrameType | None) -> None:
+    """Let it be."""

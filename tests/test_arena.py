@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 from msgspec.structs import replace
 
-from service.arena import Contest, contest, elo, pair_of, pairs, play_pair, result
+from service.arena import Contest, Pair, contest, elo, pair_of, pairs, play_pair, result
 from service.cli import main
 from service.rummy.computer import Level
 from service.rummy.model import DealResult
@@ -76,8 +76,9 @@ def test_with_an_odd_number_of_seats_both_levels_sit_equally_often():
 @pytest.mark.parametrize(
     ("scores", "expected"),
     [
-        # All pairs even: no difference, and no doubt of it.
-        ([0.5] * 10, (0, 0, 0)),
+        # Ten pairs, all even, are taken as ten observations: between 0.237 and 0.763.
+        ([0.5] * 10, (0, -203.5, 203.5)),
+        ([0.5] * 1000, (0, -21.5, 21.5)),
         # 0.75 is 190.8 points; by Wilson with 99 observations it is between 0.656 and 0.825.
         ([1.0] * 75 + [0.0] * 25, (190.8, 112.5, 269.2)),
         ([1.0] * 25 + [0.0] * 75, (-190.8, -269.2, -112.5)),
@@ -92,6 +93,22 @@ def test_with_an_odd_number_of_seats_both_levels_sit_equally_often():
 )
 def test_a_difference_in_elo_is_that_of_the_scores_with_the_interval_of_wilson(scores, expected):
     assert elo(scores) == pytest.approx(expected, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("wins", "expected"),
+    [
+        ([(1, 1)] * 10, (0.5, 0.2366, 0.7634)),
+        ([(2, 0)] * 10, (1, 0.7225, 1)),
+        ([(0, 2)] * 10, (0, 0, 0.2775)),
+        ([(2, 0)] * 9 + [(1, 1)], (0.95, 0.7572, 0.9914)),
+    ],
+)
+def test_the_part_that_was_won_is_told_with_an_interval_that_is_never_nothing(wins, expected):
+    of_ten = of("straight", "steady", "steady", deals=10)
+    outcome = result(of_ten, [Pair(wins=each, lead=0, turns=40) for each in wins])
+    told = (outcome.first_share, outcome.first_share_low, outcome.first_share_high)
+    assert told == pytest.approx(expected, abs=0.0001)
 
 
 def test_what_nobody_won_is_half_a_win():
@@ -149,7 +166,8 @@ def test_the_files_say_what_was_played_and_what_came_of_it(tmp_path: Path):
     assert objects[0]["players"] == 4
     assert (objects[0]["first"], objects[0]["second"]) == ("steady", "random")
     assert (objects[0]["deals"], objects[0]["plays"]) == (4, 8)
-    assert 0 <= objects[0]["first_share"] <= 1
+    shares = [objects[0][f"first_share{end}"] for end in ("_low", "", "_high")]
+    assert [0, *shares, 1] == sorted([0, *shares, 1])
     assert objects[0]["elo_low"] <= objects[0]["elo"] <= objects[0]["elo_high"] <= 700
     assert not any("microseconds" in name for name in objects[0])
 

@@ -9,8 +9,10 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from shlex import join
+from threading import Thread
 
 import pytest
 from click.testing import CliRunner, Result
@@ -152,7 +154,7 @@ def test_a_bot_is_as_good_as_itself(bots, tmp_path):
     assert ran.exit_code == 0, ran.output
     assert ran.output.splitlines()[:2] == [f"bot 1: {command}", f"bot 2: {command}"]
     assert "+0.00 ± 0.00" in ran.output
-    assert "+0 (+0 to +0)" in ran.output
+    assert "+0 (-338 to +338)" in ran.output  # what three pairs tell that came out even
     assert re.fullmatch("The seed was [0-9a-f]{32}", ran.output.splitlines()[-1])
     assert "played" not in out.read_text().splitlines()[0]
 
@@ -286,7 +288,7 @@ def test_the_bot_that_is_awaited_is_named_and_not_the_one_that_waits(bots):
 
 
 def test_a_refusal_of_the_service_is_told(bots):
-    ran = bots.arena("--bot", bots.write(PLAIN), "--seed", "x" * 300)
+    ran = bots.arena("--bot", bots.write(PLAIN), "--seed", "tea\a")
     assert ran.exit_code == 1
     assert "Error: http://" in ran.output
     assert "422" in ran.output
@@ -299,8 +301,10 @@ def test_a_service_that_is_not_there_is_told_at_once(bots):
 
 
 LINGERS = """
-import subprocess
+import signal, subprocess
+before = signal.signal(signal.SIGTERM, signal.SIG_IGN)  # which the child takes over
 child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+signal.signal(signal.SIGTERM, before)
 pids = Path(sys.argv[0]).parent / "pids"
 pids.mkdir(exist_ok=True)
 (pids / f"{os.getpid()}.part").write_text(f"{os.getpid()} {child.pid} {os.environ['SERVICE']}")
@@ -324,8 +328,13 @@ def all_end(pids: list[int]) -> bool:
     return not any(map(is_running, pids))
 
 
-def test_what_a_bot_has_started_ends_with_it(bots, tmp_path):
-    bots.fails(LINGERS + "sys.exit('enough')")
+@pytest.mark.parametrize(
+    ("end", "code"),
+    [("sys.exit('enough')", 1), ("os._exit(0)", 1), (PLAIN, 0)],
+    ids=["fails", "too early", "well"],
+)
+def test_what_a_bot_has_started_ends_with_it(bots, tmp_path, end, code):
+    assert bots.arena("--bot", bots.write(LINGERS + end)).exit_code == code
     notes = [path.read_text().split() for path in tmp_path.glob("pids/*")]
     assert notes
     assert all_end([int(pid) for note in notes for pid in note[:2]])
@@ -348,10 +357,13 @@ def test_with_the_arena_its_bots_and_its_service_end(bots, tmp_path, by):
         while len(notes) < 2 and time.monotonic() < deadline:
             time.sleep(0.1)
             notes = [path for path in tmp_path.glob("pids/*") if not path.suffix]
-        arena.send_signal(by)
+        for _ in range(4):  # as people do who see nothing happen
+            arena.send_signal(by)
+            time.sleep(0.2)
         said, _ = arena.communicate(timeout=30)
     assert arena.returncode == (1 if by == signal.SIGINT else 128 + by), said
     assert "Traceback" not in said
+    assert said.count("\nEnding what was started; that takes some seconds.\n") == 1
     assert len(notes) == 2, said
     words = [word for note in notes for word in note.read_text().split()]
     assert all_end([int(word) for word in words if word.isdecimal()])
@@ -367,6 +379,120 @@ def test_without_a_service_the_arena_brings_its_own(bots):
     )
     assert ran.exit_code == 0, ran.output
     assert "seven-card        2  bot 1   steady      4" in ran.output
+
+
+# ---------------------------------------------------------------------------- it is broken off
+
+THE_FIFTH = """
+def is_the_fifth():
+    for number in range(1, 6):
+        try:
+            (Path(sys.argv[0]).parent / f"start-{number}").touch(exist_ok=False)
+            return number == 5
+        except FileExistsError:
+            pass
+
+if is_the_fifth():
+"""
+"""What follows, one line, is done by the fifth process of the bot that is started."""
+
+BROKEN_OFF = ["--seed", "tea", "--tables", "1", "--jobs", "1"]
+"""So the fifth process is the first that plays the third deal."""
+
+
+@pytest.fixture
+def two_deals(bots, tmp_path) -> bytes:
+    """The file of the contest of which the first two deals are played."""
+    out = tmp_path / "two.json"
+    ran = bots.arena("--bot", bots.write(PLAIN), *BROKEN_OFF, "--out", str(out))
+    assert ran.exit_code == 0, ran.output
+    return out.read_bytes()
+
+
+def as_if_of(file: bytes, command: str) -> list[dict]:
+    """The results, as if the first side had been that command."""
+    return [{**found, "first": command} for found in json.loads(file)]
+
+
+def test_what_was_played_before_a_failure_is_kept(bots, tmp_path, two_deals):
+    out = tmp_path / "out.json"
+    command = bots.write(THE_FIFTH + "    sys.exit('tired')\n" + PLAIN)
+    ran = bots.arena("--bot", command, *BROKEN_OFF, "--deals", "5", "--out", str(out))
+    assert ran.exit_code == 1
+    table, error = ran.output.split("Error: bot 1 ")
+    assert [line[:44] for line in table.splitlines()[2:]] == [
+        "straight          2  bot 1   steady      4  ",
+        "It was broken off; these are its first 2 dea",
+        "The seed was tea",
+    ]
+    assert error.endswith("\ntired\n")
+    assert json.loads(out.read_bytes()) == as_if_of(two_deals, command)
+
+
+def test_what_was_played_before_an_interruption_is_kept(bots, tmp_path, two_deals):
+    out = tmp_path / "out.json"
+    command = bots.write(THE_FIFTH + "    time.sleep(600)\n" + PLAIN)
+    words = ["--variant", "straight", *SHORT, "--url", bots.service, "--bot", command, *BROKEN_OFF]
+    with subprocess.Popen(
+        [*RUMMY, "arena", *words, "--deals", "5", "--out", str(out)],
+        cwd=ROOT,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as arena:
+        deadline = time.monotonic() + 120
+        while not (tmp_path / "start-5").exists() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        arena.send_signal(signal.SIGINT)
+        said, _ = arena.communicate(timeout=60)
+    assert arena.returncode == 1, said
+    assert "It was broken off; these are its first 2 deals.\nThe seed was tea\n" in said
+    assert said.endswith("Aborted!\n")
+    assert json.loads(out.read_bytes()) == as_if_of(two_deals, command)
+
+
+# ------------------------------------------------------------------------ what a bot is not told
+
+
+def test_a_bot_is_not_told_the_seed_nor_what_else_is_ours(bots, tmp_path):
+    program = "Path(sys.argv[0]).with_name('told').write_text('\\n'.join(os.environ))\n" + PLAIN
+    ours = {"ARENA_SEED": "tea", "SEAT_TOKEN": "mine", "RUMMY_REDIS_URL": "redis://here"}
+    words = ["--variant", "straight", "--deals", "2", *SHORT, "--url", bots.service]
+    ran = CliRunner(env=ours | {"MINE": "1"}).invoke(
+        main, ["arena", *words, "--bot", bots.write(program)]
+    )
+    assert ran.exit_code == 0, ran.output
+    assert ran.output.endswith("The seed was tea\n")
+    told = set((tmp_path / "told").read_text().split())
+    assert {"SERVICE", "SEAT_TOKENS", "PATH", "MINE"} <= told
+    assert not told & set(ours)
+
+
+class OddService(BaseHTTPRequestHandler):
+    """Gives a seat whose token nobody can be started with."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        game = {"id": "a", "version": 1, "status": "playing", "seats": [], "deal": None}
+        answer = json.dumps({"token": "a.\0", "game": game | {"last_deal": None}}).encode()
+        self.send_response(201)
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+def test_a_token_that_cannot_be_one_is_told_in_a_line():
+    with ThreadingHTTPServer(("127.0.0.1", 0), OddService) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        ran = CliRunner().invoke(main, ["arena", "--deals", "2", "--url", url, "--bot", "true"])
+        server.shutdown()
+    assert ran.exit_code == 1
+    assert "Error: The service gave a token that cannot be one: 'a.\\x00'" in ran.output
 
 
 # ------------------------------------------------------------------------------------ bad input
@@ -388,7 +514,15 @@ def test_without_a_service_the_arena_brings_its_own(bots):
         (["--bot", "true", "--option", "target=100"], "target"),
         (["--bot", "true", "--players", "9"], "--players"),
         (["--bot", "true", "--patience", "0"], "--patience"),
+        (["--bot", "true", "--patience", "nan"], "--patience"),
+        (["--bot", "true", "--patience", "inf"], "--patience"),
         (["--bot", "true", "--tables", "0"], "--tables"),
+        (["--bot", "true", "--seed", "x" * 188], "at most 187 characters"),
+        (["--bot", "true", "--url", "http://[::1"], "is no address: Invalid IPv6 URL"),
+        (["--bot", "true", "--url", "http://here:port"], "is no address: Port could not"),
+        (["--bot", "true", "--url", "http://"], "names no host"),
+        (["--bot", "true", "--url", "http://here?x=1"], "may have no space, ?, # or @"),
+        (["--bot", "true", "--url", "http://me@here"], "may have no space, ?, # or @"),
         (["--url", "http://localhost"], "--url"),
         (["--tables", "3"], "--tables"),
         (["--patience", "3"], "--patience"),

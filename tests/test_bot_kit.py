@@ -286,6 +286,38 @@ def test_a_bot_with_nothing_to_play_tells_how_it_is_used(bot):
     assert complaints.startswith("usage: bot.")
 
 
+@pytest.mark.parametrize("url", ["ftp://here", "nonsense", "http://"])
+def test_a_bot_that_is_given_no_web_address_says_so_at_once(bot, url):
+    _, complaints = run(bot, "--url", url, "--game", "abc", fails=True)
+    assert "web address" in complaints or complaints.startswith("usage: bot.")
+    assert len(complaints.splitlines()) == 1
+
+
+def test_a_bot_that_does_not_know_an_option_tells_how_it_is_used(bot):
+    _, complaints = run(bot, "--nope", fails=True)
+    assert complaints.startswith("usage: bot.")
+    assert not re.search("Traceback|^ +at ", complaints, re.MULTILINE)
+
+
+@pytest.mark.parametrize("status", [302, 404])
+def test_a_bot_at_another_service_gives_up_at_once(bot, status):
+    with Elsewhere([(status, {"Location": "/"})]) as other:
+        _, complaints = run(bot, "--url", other.address, "--game", "abc", fails=True)
+    assert complaints == f"answered with {status}\n"
+    assert other.answers == []
+
+
+@pytest.mark.parametrize("after", ["Mon, 30 Nov 2026 14:00:00 GMT", "0.5", "-5"])
+def test_a_bot_that_cannot_read_how_long_to_wait_waits_a_second(bot, after):
+    with Elsewhere([(503, {"Retry-After": after}), (404, {})]) as other:
+        began = time.monotonic()
+        _, complaints = run(bot, "--url", other.address, "--game", "abc", fails=True)
+        assert time.monotonic() - began >= 1
+    first, second = complaints.splitlines()
+    assert first.endswith("/v1/games/abc/join: put off with 503")
+    assert second == "answered with 404"
+
+
 def test_a_bot_that_finds_no_free_seat_says_so(service, bot):
     ada, _ = table(service, people=2)
     _, complaints = run(bot, "--url", service, "--game", game_of(ada), fails=True)
@@ -437,6 +469,40 @@ class Proxy(ThreadingHTTPServer):
         known = {sent.key for sent in self.moves()}
         new = method == "POST" and key not in known
         return self.troubles.pop(0) if new and len(known) % 3 == 2 and self.troubles else None
+
+
+class Elsewhere(ThreadingHTTPServer):
+    """Something that is no service of rummy, and what it answers, one after the other."""
+
+    def __init__(self, answers: list[tuple[int, dict[str, str]]]) -> None:
+        super().__init__(("127.0.0.1", 0), Page)
+        self.answers = answers
+        self.address = f"http://127.0.0.1:{self.server_address[1]}"
+        Thread(target=self.serve_forever, daemon=True).start()
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+        self.server_close()
+
+
+class Page(BaseHTTPRequestHandler):
+    """A page for people."""
+
+    protocol_version = "HTTP/1.1"
+    server: Elsewhere
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        status, headers = self.server.answers.pop(0)
+        content = b"<p>Hello.</p>"
+        self.send_response(status)
+        for name, value in (headers | {"Content-Length": str(len(content))}).items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
 
 
 class Forwarding(BaseHTTPRequestHandler):
