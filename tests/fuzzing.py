@@ -32,12 +32,15 @@ MOVES = {
 
 _BEFORE_THE_START = {"joinGame", "addComputers", "removePlayer", "startGame", "closeTable"}
 _OF_TWO = {"startGame", "removePlayer"}
-_AFTER_A_DEAL = {"getDeal", "getReplay", "rematch"}
+_AFTER_A_DEAL = {"getDeal", "getReplay", "getScore", "rematch"}
 _BY_EXAMPLE = {"meld": 0.3, "layoff": 0.5, "swap": 0.7, "callRummy": 0.7, "returnToGame": 0.7}
 """How often a game is taken that is where an example has the operation: by chance it is rare."""
 
 _MOST_TO_PLAY = 8
 """So many moves a game is played on for the move that is wanted."""
+
+_MOST_OF_A_MATCH = 60
+"""So many moves a match is played on where one that is over is wanted."""
 
 _MOST_KEPT = 6
 """So many games are gone on with; older ones are left alone."""
@@ -175,7 +178,7 @@ class Players:
             too_few = operation in _OF_TWO and len(views) < 2
             return self._waiting_table(chance) if status != "waiting" or too_few else game
         if operation in _AFTER_A_DEAL and status != "finished" and chance.random() < 0.5:
-            return self._finished_match()
+            return self._finished_match(chance)
         if operation in MOVES and status in ("finished", "closed") and chance.random() < 0.9:
             return self._new_table(some_table(chance))
         return game if views else self._new_table(some_table(chance))
@@ -249,8 +252,15 @@ class Players:
         self.hear(self._post(f"/v1/games/{game}/join", body).json)
         return game
 
-    def _finished_match(self) -> str:
-        return self._played(SCRIPTS["first_game"])
+    def _finished_match(self, chance: Random) -> str:
+        """The match of the examples, or one that is played for so long that it mostly is over."""
+        if chance.random() < 0.7:
+            return self._played(SCRIPTS["first_game"])
+        game = self._new_table(some_table(chance))
+        for _ in range(_MOST_OF_A_MATCH):
+            if not self._play_on(game, self._views(game), chance):
+                break
+        return game
 
     def _as_in_an_example(self, operation: str, chance: Random) -> str:
         """A game as it is where an example makes that move."""

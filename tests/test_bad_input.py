@@ -197,6 +197,11 @@ def test_a_table_of_the_wrong_form_is_refused(
     assert (answer.status_code, answer.json["code"]) == (422, "invalid_request")
 
 
+def test_a_refusal_names_the_path_as_it_stands_in_an_address(client: CheckedClient) -> None:
+    answer = client.get("/v1/games/%C3%A5%20%7C%00")
+    assert answer.json["instance"] == "/v1/games/%C3%A5%20%7C%00"
+
+
 def test_a_whole_number_may_be_written_with_a_fraction(client: CheckedClient) -> None:
     table = {"variant": "parlett", "name": "Anna", "seats": 2.0, "options": {"deals": 3.0}}
     answer = client.post("/v1/games", json=table)

@@ -139,8 +139,8 @@ def test_games_are_played_by_following_the_links(store: None) -> None:
                 break
     finally:
         print(f"\nEach operation by itself: {alone}\n\nIn chains: {chained}")
-    assert chained.share_of_moves > 0.4
-    assert chained.matches >= 10
+    assert chained.share_of_moves > 0.3
+    assert chained.matches >= 3
     if CASES:
         assert alone.accepted == OPERATIONS.keys()
         assert chained.accepted == {
