@@ -206,8 +206,8 @@ def outcome(game):
 
 def asked(url, method, path, body=None):
     """What the service answers; a refusal ends the program with its reason."""
-    line, prefix = bot.connect(url)
-    status, answer, _ = bot.send(line, method, prefix + path, {}, body)
+    line, place = bot.connect(url + path)
+    status, answer, _ = bot.send(line, method, place, {}, body)
     line.close()
     return answer if status < 400 else sys.exit(f"{answer['title']}: {answer['detail']}")
 

@@ -1,4 +1,4 @@
-"""Fixtures for all tests: a real Valkey always, and the contract."""
+"""Fixtures for all tests: a real Valkey always, a service that is served, and the contract."""
 
 import os
 import shutil
@@ -12,6 +12,7 @@ from service.api import contract
 from service.app import create_app
 from service.config import Config
 from service.embedded import EmbeddedStore
+from tests.serving import serving
 
 
 @pytest.fixture(scope="session")
@@ -37,6 +38,13 @@ def each_redis_url(
         pytest.skip("redis-server is not installed")
     with EmbeddedStore(tmp_path_factory.mktemp("redis"), binary=Path(binary)) as store:
         yield store.url
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of one running `rummy serve`; who stops it takes one of their own."""
+    with serving(tmp_path_factory.mktemp("served")) as address:
+        yield address
 
 
 @pytest.fixture(scope="session")

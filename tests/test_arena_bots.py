@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from shlex import join
@@ -20,7 +19,7 @@ from click.testing import CliRunner, Result
 from service.arena import contest
 from service.cli import main
 from service.rummy.engine import new_match
-from tests.serving import ENVIRONMENT, ROOT, RUMMY, serving
+from tests.serving import ENVIRONMENT, ROOT, RUMMY
 
 SHORT = ["--option", "turnovers=0"]
 """So a deal is over when the stock is, though it may be blocked then."""
@@ -81,13 +80,6 @@ def play_all():
 
 PLAIN = "play_all()"
 """Collects what fits, lays what it can, and discards what fits least: the same every time."""
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a running `rummy serve`."""
-    with serving(tmp_path_factory.mktemp("data")) as address:
-        yield address
 
 
 class Bots:

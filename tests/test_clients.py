@@ -12,16 +12,14 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import pytest
 import requests
 
 from tests.node import NODE, TOOLS, needs_tools
-from tests.serving import ROOT, serving
+from tests.serving import ROOT
 
 CONTRACT = ROOT / "openapi" / "openapi.json"
 DRIVERS = ROOT / "tests" / "clients"
@@ -47,13 +45,6 @@ HARMLESS = (
 """What openapi-generator says, and loses nothing by."""
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*(?:Z|\+00:00)")
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a running `rummy serve`."""
-    with serving(tmp_path_factory.mktemp("data")) as address:
-        yield address
 
 
 def run(*command: str | Path, **more: Any) -> str:

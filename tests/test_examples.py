@@ -5,25 +5,17 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from msgspec.structs import fields
 
 from service.config import PREFIX, Config
-from tests.serving import ENVIRONMENT, ROOT, RUMMY, serving
+from tests.serving import ENVIRONMENT, ROOT, RUMMY
 
 MATCH = ROOT / "examples" / "match.py"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 OUTCOME = r"\w+( and \w+)* (wins|share the win): \w+ \d+(, \w+ \d+)+"
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a running `rummy serve`."""
-    with serving(tmp_path_factory.mktemp("data")) as address:
-        yield address
 
 
 def run(script: Path, *arguments: str, succeeds: bool = True) -> subprocess.CompletedProcess[str]:

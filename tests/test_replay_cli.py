@@ -19,7 +19,7 @@ from service import cli, client
 from service.cli import main
 from tests.http.simple_player import choose
 from tests.replays import Over
-from tests.serving import ENVIRONMENT, RUMMY, serving
+from tests.serving import ENVIRONMENT, RUMMY
 
 OVER = Over("straight", 2, "told 29", hand_size=5, jokers=4, deals=2, keen=1)
 
@@ -191,8 +191,8 @@ def test_a_file_that_cannot_be_read_is_said_in_a_line(command, tmp_path, monkeyp
 def test_what_others_have_written_cannot_move_the_cursor(command, tmp_path):
     document = json.loads(msgspec.json.encode(OVER.replay()))
     document["seats"][0]["name"] = "A\x1b[2Jd\u202ea\n"
-    document["game"] = "x\x07"
     result = rummy(command, put(tmp_path / "file", json.dumps(document)))
+    assert "game" in fails(command, put(tmp_path / "id", json.dumps(document | {"game": "x\x07"})))
     document["options"]["variant"] = "\x1b[2J" + "x" * 10_000
     error = fails(command, put(tmp_path / "other", json.dumps(document)))
     assert len(error) < 600
@@ -201,13 +201,6 @@ def test_what_others_have_written_cannot_move_the_cursor(command, tmp_path):
 
 
 # --------------------------------------------------------------------------------- of a service
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a running `rummy serve`."""
-    with serving(tmp_path_factory.mktemp("data")) as address:
-        yield address
 
 
 @pytest.fixture(scope="module")
