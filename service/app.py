@@ -8,6 +8,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 from service import api
 from service.api.deprecation import DEPRECATED, Deprecated
 from service.config import Config
+from service.servers import Credentials, Servers
 from service.store import Expiry, Store
 from service.tables import Tables
 from service.watch import Watch
@@ -26,17 +27,26 @@ def create_app(
     app = Flask("service", static_folder=None)
     app.url_map.merge_slashes = False
     app.config["MAX_CONTENT_LENGTH"] = config.max_body_bytes
-    url = config.redis_url or ""
-    store = Store(
-        url,
+    servers = Servers(
+        config.redis_url or "",
         config.redis_timeout_seconds,
+        Credentials(
+            config.redis_username,
+            config.redis_password,
+            config.redis_sentinel_username,
+            config.redis_sentinel_password,
+        ),
+    )
+    store = Store(
+        servers,
         Expiry(
             config.expire_unstarted_seconds,
             config.expire_running_seconds,
             config.expire_finished_seconds,
         ),
+        config.redis_replicas,
     )
-    api.register(app, Tables(store, Watch(url, stopping)), deprecated)
+    api.register(app, Tables(store, Watch(servers, stopping)), deprecated)
     if config.proxies:
         hops = config.proxies
         # Flask means this attribute to be wrapped, but its type is that of a method.

@@ -45,7 +45,15 @@ def serve(config: Config, *, host: str, port: int, workers: int, data_directory:
     # Started here, in the main thread of the master: Linux ends the server with that thread. The
     # workers leave through this block too, but a forked child cannot stop the store.
     with EmbeddedStore(data_directory) as store:
-        config = msgspec.structs.replace(config, redis_url=store.url)
+        config = msgspec.structs.replace(
+            config,
+            redis_url=store.url,
+            redis_username=None,
+            redis_password=None,
+            redis_sentinel_username=None,
+            redis_sentinel_password=None,
+            redis_replicas=0,
+        )
         _Application(config, listener, workers, store).run()
 
 

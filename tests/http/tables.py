@@ -26,6 +26,7 @@ from service.game import Game, Seat, with_seat
 from service.rummy.cards import pack
 from service.rummy.computer import Level
 from service.rummy.model import Match
+from service.servers import Servers
 from service.store import Expiry, Store
 from service.tables import Tables
 from service.tokens import Chance
@@ -78,10 +79,12 @@ class House:
     ) -> None:
         self.clock = clock
         self.redis = redis.Redis.from_url(redis_url)
-        self.store = Store(redis_url, 2, expiry)
+        self.store = Store(Servers(redis_url, 2), expiry)
         self.app = create_app(Config(redis_url=redis_url))
         if clock is not None:
-            self.app.extensions["tables"] = Tables(self.store, Watch(redis_url), clock, chance)
+            self.app.extensions["tables"] = Tables(
+                self.store, Watch(Servers(redis_url, 2)), clock, chance
+            )
         self._contract = QuickContract(contract(self.app))
 
     def client(self) -> CheckedClient:
