@@ -127,7 +127,7 @@ class Servers:
         again. Raises what the first of them was refused with, without its arguments.
         """
         give_up = time.monotonic() + _PATIENCE_SECONDS
-        slot = self._slot(key)
+        slot = self.slot_of(key)
         redirections = retries = 0
         while True:
             known = self._known()
@@ -170,7 +170,7 @@ class Servers:
         answers: list[Any] = [None] * len(questions)
         for number, (key, _) in enumerate(questions):
             with suppress(redis.ConnectionError):
-                at.setdefault(known.place(self._slot(key)), []).append(number)
+                at.setdefault(known.place(self.slot_of(key)), []).append(number)
         for place, numbers in at.items():
             try:
                 found = self._server(place).answers([questions[number][1] for number in numbers])
@@ -219,14 +219,29 @@ class Servers:
 
     def place_of(self, key: str) -> Host:
         """Where the primary of that key is. Raises StoreUnavailable if nobody has it."""
+        known = self._known()
         try:
-            return self._known().place(self._slot(key))
+            return known.place(self.slot_of(key))
         except redis.ConnectionError as error:
+            known.until = 0
             raise unavailable() from error
 
+    def look(self) -> object:
+        """Find out who has what if that is due; returns the same as long as nothing is new.
+
+        Without raising anything: None if nothing is known.
+        """
+        with suppress(StoreUnavailable):
+            return self._known()
+        return None
+
+    def has(self, place: Host) -> bool:
+        """Whether a primary is there, or nothing is known."""
+        return self._map is None or place in self._map.places
+
     def slot_of(self, key: str) -> int:
-        """The number that the servers of a cluster share keys out by."""
-        return self._slot(key)
+        """The number that a cluster shares keys out by."""
+        return 0 if self.together else key_slot(key.encode())
 
     def doubt(self, place: Host) -> None:
         """Whoever is there does not answer: perhaps it is not the primary any more."""
@@ -240,9 +255,6 @@ class Servers:
         """A connection to whoever is there, for oneself; it is not connected yet."""
         return self._client(place, timeout_seconds).connection_pool.make_connection()
 
-    def _slot(self, key: str) -> int:
-        return 0 if self.together else key_slot(key.encode())
-
     def _known(self) -> "_Map":
         """Who has what, found out if that is due; one finds out, and others use what was known."""
         known = self._map
@@ -255,7 +267,7 @@ class Servers:
         return self._map
 
     def _look_around(self, known: "_Map | None", patient: bool) -> None:
-        """Find out who has what, unless that has been done since it was `known`."""
+        """Find out who has what, unless that has been done since it was `known`, or just now."""
         if self._finder is None:
             self._doubted = None
             return
@@ -266,7 +278,7 @@ class Servers:
                 return
             doubted, self._doubted = self._doubted, None
             try:
-                self._map = self._finder.map(doubted)
+                found = self._finder.map(doubted)
             except redis.RedisError as error:
                 if known is not None:
                     known.until = time.monotonic() + _BLIND_SECONDS
@@ -275,7 +287,11 @@ class Servers:
                 self._blind = True
             else:
                 self._blind = False
-                self._forget_others(self._map)
+                if known is not None and known.is_like(found):
+                    known.until = found.until
+                else:
+                    self._map = found
+                    self._forget_others(found)
             self._not_before = time.monotonic() + _BETWEEN_LOOKS_SECONDS
         finally:
             self._looking.release()
@@ -425,21 +441,25 @@ class _Map:
         self.until = until
         self.moved: dict[int, Host] = {}
         """Slots that are known to have been moved since."""
-        self._ranges = sorted(owners)
+        self.owners = sorted(owners)
 
     @property
     def places(self) -> tuple[Host, ...]:
         """Where the primaries are, each of them once."""
-        ranges = (place for _, _, place in self._ranges)
+        ranges = (place for _, _, place in self.owners)
         return tuple(dict.fromkeys((*ranges, *self.moved.values())))
+
+    def is_like(self, other: "_Map") -> bool:
+        """Whether it says the same, and nothing is known to have been moved since."""
+        return self.owners == other.owners and not self.moved
 
     def place(self, slot: int) -> Host:
         """Raise redis.ConnectionError if nobody has it."""
         if slot in self.moved:
             return self.moved[slot]
-        index = bisect_right(self._ranges, slot, key=lambda owned: owned[0]) - 1
-        if index >= 0 and slot <= self._ranges[index][1]:
-            return self._ranges[index][2]
+        index = bisect_right(self.owners, slot, key=lambda owned: owned[0]) - 1
+        if index >= 0 and slot <= self.owners[index][1]:
+            return self.owners[index][2]
         raise redis.ConnectionError(f"no server has the slot {slot}")
 
 

@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 import jsonschema_rs
 import msgspec
-import redis
 from msgspec.structs import replace
 from referencing import Registry
 from werkzeug.test import TestResponse
@@ -33,6 +32,7 @@ from service.tokens import Chance
 from service.watch import Watch
 from tests import positions
 from tests.contract import CheckedClient, Contract
+from tests.fleets import raw_client
 
 NAMES = ("ada", "bo", "cleo", "dan", "eva", "finn", "gro", "hal")
 EXPIRY = Expiry(unstarted_seconds=3_600, running_seconds=3_600, finished_seconds=3_600)
@@ -78,7 +78,7 @@ class House:
         expiry: Expiry = EXPIRY,
     ) -> None:
         self.clock = clock
-        self.redis = redis.Redis.from_url(redis_url)
+        self.redis = raw_client(redis_url)
         self.store = Store(Servers(redis_url, 2), expiry)
         self.app = create_app(Config(redis_url=redis_url))
         if clock is not None:
