@@ -16,12 +16,15 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.sta
 
 
 @contextmanager
-def serving(data: Path) -> Iterator[str]:
-    """The address of a service that keeps its games there, while it runs, on any free port."""
+def serving(data: Path, **settings: str) -> Iterator[str]:
+    """The address of a service that keeps its games there, while it runs, on any free port.
+
+    `settings` are variables besides: with a RUMMY_REDIS_URL it keeps them elsewhere.
+    """
     process = subprocess.Popen(
         [*RUMMY, "serve", "--port=0", "--workers=1", f"--data-dir={data}"],
         cwd=ROOT,
-        env=ENVIRONMENT,
+        env=ENVIRONMENT | settings,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
