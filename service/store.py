@@ -32,9 +32,11 @@ from redis.retry import Retry
 
 from service.errors import BadCursor, NoSuchGame, StoreUnavailable, UnreadableRecord
 from service.game import (
+    WRITTEN,
     Closed,
     Game,
     Logged,
+    RecordFormat,
     Remembered,
     Started,
     decode,
@@ -121,9 +123,16 @@ class LostRace(Exception):
 class Store:
     """The games in one Redis. Made without touching it; each worker process needs its own."""
 
-    def __init__(self, url: str, timeout_seconds: float, expiry: Expiry) -> None:
+    def __init__(
+        self,
+        url: str,
+        timeout_seconds: float,
+        expiry: Expiry,
+        record_format: RecordFormat = WRITTEN,
+    ) -> None:
         self._redis = _client(url, timeout_seconds)
         self._expiry = expiry
+        self._record_format = record_format
         self._slots = _Slots(_CONNECTIONS)
         self._troubles = 0
 
@@ -190,7 +199,7 @@ class Store:
         arguments = [
             bell_of(game.id),
             game.version,
-            encode(game),
+            encode(game, self._record_format),
             secrets.token_hex(8),
             self._lifetime_ms(game),
             _CLAIM_MS,
