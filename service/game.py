@@ -289,7 +289,7 @@ def decode(record: bytes) -> Game:
     try:
         stored = _record_decoder.decode(record)
     except msgspec.MsgspecError as error:
-        raise _unreadable() from error
+        raise unreadable_record() from error
     if isinstance(stored, _Record):
         return stored.game
     game = convert(stored.game, Game, from_attributes=True)
@@ -306,7 +306,7 @@ def decode_event(stored: bytes) -> Event:
     try:
         return _event_decoder.decode(stored)
     except msgspec.MsgspecError as error:
-        raise _unreadable() from error
+        raise unreadable_record() from error
 
 
 def encode_result(result: model.DealResult) -> bytes:
@@ -319,7 +319,7 @@ def decode_result(stored: bytes) -> model.DealResult:
     try:
         return _result_decoder.decode(stored)
     except msgspec.MsgspecError as error:
-        raise _unreadable() from error
+        raise unreadable_record() from error
 
 
 def _upgraded(game: Game) -> Game:
@@ -337,7 +337,8 @@ def _upgraded(game: Game) -> Game:
     return replace(game, seed=game.practice.seed if game.practice else "")
 
 
-def _unreadable() -> UnreadableRecord:
+def unreadable_record() -> UnreadableRecord:
+    """The refusal of what another version has stored."""
     return UnreadableRecord(
         Text("The game was stored in a form that this version of the service cannot read.")
     )
