@@ -35,6 +35,7 @@ def create_app(
             config.expire_running_seconds,
             config.expire_finished_seconds,
         ),
+        config.record_format,
     )
     api.register(app, Tables(store, Watch(url, stopping)), deprecated)
     if config.proxies:

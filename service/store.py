@@ -19,6 +19,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from enum import Enum, auto
 from pathlib import Path
 from typing import Any, cast
 
@@ -32,9 +33,11 @@ from redis.retry import Retry
 
 from service.errors import BadCursor, NoSuchGame, StoreUnavailable, UnreadableRecord
 from service.game import (
+    WRITTEN,
     Closed,
     Game,
     Logged,
+    RecordFormat,
     Remembered,
     Started,
     decode,
@@ -94,6 +97,13 @@ class Expiry(Struct, frozen=True):
     finished_seconds: int
 
 
+class Unseen(Enum):
+    """Why one of many games cannot be seen: it is gone, or another version wrote its record."""
+
+    GONE = auto()
+    UNREADABLE = auto()
+
+
 class Mark(Struct, frozen=True):
     """What a request with an Idempotency-Key is known by.
 
@@ -121,9 +131,16 @@ class LostRace(Exception):
 class Store:
     """The games in one Redis. Made without touching it; each worker process needs its own."""
 
-    def __init__(self, url: str, timeout_seconds: float, expiry: Expiry) -> None:
+    def __init__(
+        self,
+        url: str,
+        timeout_seconds: float,
+        expiry: Expiry,
+        record_format: RecordFormat = WRITTEN,
+    ) -> None:
         self._redis = _client(url, timeout_seconds)
         self._expiry = expiry
+        self._record_format = record_format
         self._slots = _Slots(_CONNECTIONS)
         self._troubles = 0
 
@@ -161,14 +178,14 @@ class Store:
             earlier = self._redis.set(_create(mark), new_id, nx=True, get=True, px=_CLAIM_MS)
         return cast(bytes, earlier).decode() if earlier else new_id
 
-    def load_many(self, game_ids: Sequence[str]) -> tuple[Game | None, ...]:
-        """The games in that order, in one round trip; None for those that are gone."""
+    def load_many(self, game_ids: Sequence[str]) -> tuple[Game | Unseen, ...]:
+        """The games in that order, in one round trip, or why there is none to see."""
         pipeline = self._redis.pipeline(transaction=False)
         for game_id in game_ids:
             pipeline.hget(_key(game_id, "game"), "record")
         with self._slot():
             records = _answers(pipeline)
-        return tuple(None if record is None else decode(record) for record in records)
+        return tuple(_game_or_why_not(record) for record in records)
 
     def commit(
         self,
@@ -190,7 +207,7 @@ class Store:
         arguments = [
             bell_of(game.id),
             game.version,
-            encode(game),
+            encode(game, self._record_format),
             secrets.token_hex(8),
             self._lifetime_ms(game),
             _CLAIM_MS,
@@ -476,6 +493,15 @@ def _game_of(record: Any) -> Game:
     if record is None:
         raise _no_such_game()
     return decode(cast(bytes, record))
+
+
+def _game_or_why_not(record: Any) -> Game | Unseen:
+    try:
+        return _game_of(record)
+    except NoSuchGame:
+        return Unseen.GONE
+    except UnreadableRecord:
+        return Unseen.UNREADABLE
 
 
 def _field(mark: Mark) -> str:

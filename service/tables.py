@@ -31,8 +31,18 @@ from service.errors import (
     RummyError,
     StoreUnavailable,
     TooBusy,
+    UnreadableRecord,
 )
-from service.game import Event, Game, Logged, Rematch, Remembered, Seat, with_seat
+from service.game import (
+    Event,
+    Game,
+    Logged,
+    Rematch,
+    Remembered,
+    Seat,
+    unreadable_record,
+    with_seat,
+)
 from service.new_table import (
     SANDBOX_NAMES,
     NewTable,
@@ -69,7 +79,7 @@ from service.seating import (
     seen_from,
     with_computers,
 )
-from service.store import Mark, Store
+from service.store import Mark, Store, Unseen
 from service.text import Text
 from service.tokens import (
     Chance,
@@ -445,21 +455,23 @@ class Tables:
 
         First those where the seat can act now, by deadline; then those being played, those waiting,
         those that are over. The second value are the places of tokens that open nothing any more.
-        Raises BadToken.
+        A game that cannot be read, but may be by another worker, is neither here nor there. Raises
+        BadToken, and UnreadableRecord if that is so of all.
         """
         found: list[tuple[int, Game, int]] = []
         gone: list[int] = []
+        unreadable = 0
         games = self._store.load_many([game_id_of(token) for token in tokens])
         for place, (token, stored) in enumerate(zip(tokens, games, strict=True)):
-            game = None
-            if stored:
-                with suppress(NoSuchGame):  # it has expired meanwhile
-                    game = self._changes.gone_on(stored)
-            seat = find_seat(game, token) if game else None
-            if game is None or seat is None:
+            game = self._as_now(stored)
+            if game is Unseen.UNREADABLE:
+                unreadable += 1
+            elif game is Unseen.GONE or (seat := find_seat(game, token)) is None:
                 gone.append(place)
             else:
                 found.append((place, game, seat))
+        if unreadable == len(tokens):
+            raise unreadable_record()
         now = self.clock()
         found.sort(key=lambda item: _urgency(item[1], item[2], now))
         return tuple(found), tuple(gone)
@@ -580,6 +592,17 @@ class Tables:
         self._store.ping()
 
     # ----------------------------------------------------------------------------- how it is done
+
+    def _as_now(self, game: Game | Unseen) -> Game | Unseen:
+        """One of many games, with what was due done."""
+        if isinstance(game, Unseen):
+            return game
+        try:
+            return self._changes.gone_on(game)
+        except NoSuchGame:  # it has expired meanwhile
+            return Unseen.GONE
+        except UnreadableRecord:  # another version has changed it meanwhile
+            return Unseen.UNREADABLE
 
     def _waited(self, outcome: Outcome, seconds: int) -> Outcome:
         """The outcome once the caller can act again, or when the time is up."""

@@ -343,7 +343,9 @@ def query(wanted: dict[str, tuple[str, ...]]) -> Response:
     """Look at many of one's games at once
 
     The games that the tokens open, the most urgent first: where there is a move to make, by
-    deadline; then the others. The tokens are in the body, so they are in no log. Nothing changes.
+    deadline; then the others. The tokens are in the body, so they are in no log. Nothing changes. A
+    game that another version of the service has stored can be unreadable for a while: its token is
+    neither among `games` nor `gone`, and it is a refusal only if that is so of all of them.
     """
     found, gone = tables().games_of(wanted["tokens"])
     return answer(own_games(((place, _view(game, seat)) for place, game, seat in found), gone))
