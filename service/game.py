@@ -1,6 +1,6 @@
 """The record that is stored of one game, what its log holds, and the codec of both."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 import msgspec
 from msgspec import Meta, Struct, convert
@@ -29,6 +29,7 @@ STAND_IN: Level = "steady"
 """How the computer plays the seat of somebody who is away (table.4)."""
 
 Status = Literal["waiting", "playing", "finished", "closed"]
+STATUSES: tuple[Status, ...] = get_args(Status)
 Away = Literal["left", "timed_out"]
 PlayerName = Annotated[str, Meta(description="The name of the player.")]
 
@@ -169,7 +170,7 @@ class Removed(Struct, frozen=True, tag="removed", tag_field="type"):
 
 
 class Closed(Struct, frozen=True, tag="closed", tag_field="type"):
-    """The table was given up before a match began."""
+    """The table was closed before a match began, or by whoever runs the service: also a match."""
 
 
 class WentAway(Struct, frozen=True, tag="went_away", tag_field="type"):

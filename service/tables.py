@@ -30,6 +30,7 @@ from service.errors import (
     Refused,
     RummyError,
     StoreUnavailable,
+    TablesFrozen,
     TooBusy,
     UnreadableRecord,
 )
@@ -166,7 +167,7 @@ class Tables:
         """Make a table; its maker has the first seat and is the host.
 
         Raises OptionsRefused, BadPractice, BadNotation, BadReplay, BadTable, BadText,
-        NoSuchVariant, BadIdempotencyKey and IdempotencyKeyReused.
+        NoSuchVariant, TablesFrozen, BadIdempotencyKey and IdempotencyKeyReused.
         """
         mark = mark_of_claim(terms, "create", wanted)
         name = clean_name(wanted.name)
@@ -174,6 +175,7 @@ class Tables:
             return before
         now = self.clock()
         empty = empty_table(wanted, new_game_id(self._chance), now, new_seed(self._chance))
+        self._guard_not_frozen()
         # Two requests with one key come to the same id, and so to one table.
         game_id = self._store.id_for(mark, empty.id) if mark else empty.id
         claim = claimed(terms, game_id, self._chance)
@@ -222,7 +224,7 @@ class Tables:
     def sandbox(self, terms: Terms = NO_TERMS) -> tuple[SeatTaken, SeatTaken]:
         """Make a practice table to try things out at; both its seats as they were taken.
 
-        Raises BadIdempotencyKey, IdempotencyKeyReused and TooBusy.
+        Raises TablesFrozen, BadIdempotencyKey, IdempotencyKeyReused and TooBusy.
         """
         first, name = self.create(sandbox(), terms), SANDBOX_NAMES[1]
         # One request takes two seats, and a game remembers one answer to a key.
@@ -236,8 +238,8 @@ class Tables:
 
         The same people, computers and options; who comes sits in the order of the old seats. Asked
         again it gives the same seat and token; until the match begins, other `entropy` takes the
-        place of what it had brought. Raises MatchNotOver, NotStarted, TableClosed, and as `join`
-        does.
+        place of what it had brought. Raises MatchNotOver, NotStarted, TableClosed, TablesFrozen,
+        and as `join` does.
         """
         old = self._changes.current(game_id)
         place = seat_of(old, token)
@@ -250,6 +252,7 @@ class Tables:
             guard_version(old, terms.version)
         if guard_playing(old).result is None:
             raise MatchNotOver(Text("A rematch can be asked for when the match is over."))
+        self._guard_not_frozen(new_id)
         self._changes.begin(*rematch_of(old, new_id, self.clock(), new_seed(self._chance)))
         name = old.seats[place].name
         seat = Seat(name, hash_of(claim.token), place=place, entropy=entropy or "")
@@ -668,6 +671,18 @@ class Tables:
             logged=logged,
             replayed=done.repeats is not None,
         )
+
+    def _guard_not_frozen(self, game_id: str | None = None) -> None:
+        """New tables are made at the moment, or that one is there. Raises TablesFrozen."""
+        freeze = self._store.frozen()
+        if freeze is None or (game_id and self._store.load_many([game_id]) != (None,)):
+            return
+        if freeze.reason:
+            raise TablesFrozen(
+                Text("No new tables are made at the moment; all games go on. Why: {reason}"),
+                reason=freeze.reason,
+            )
+        raise TablesFrozen(Text("No new tables are made at the moment; all games go on."))
 
     def _was_done(self, game_id: str, mark: Mark) -> bool:
         with suppress(NoSuchGame):

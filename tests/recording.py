@@ -30,6 +30,7 @@ from tests.http.refusals import (
     laid_out,
     overtaken,
     refusal,
+    while_frozen,
 )
 from tests.http.tables import House, Overtaken
 
@@ -269,6 +270,7 @@ class Recording:
         found: dict[str, Callable[[], TestResponse]] = {
             "too_busy": lambda: overtaken(house, self.clock),
             "call_pending": lambda: ask(laid_out(house, _PENDING)[1], _PENDING.text),
+            "tables_frozen": lambda: while_frozen(house),
             "store_unavailable": lambda: away.get("/v1/games/examplegameaaaab"),
         }
         for line in MOVES:

@@ -260,6 +260,7 @@ _OF_DISCARD = (*_OF_PLAY, errors.UpcardReturned)
     errors.InvalidRequest,
     *_OF_KEY,
     errors.TooBusy,
+    errors.TablesFrozen,
     errors.StoreUnavailable,
     errors.UnreadableRecord,
     http=_OF_BODY,
@@ -290,6 +291,7 @@ def make_sandbox(_: dict[str, object]) -> Response:
     errors.BadTable,
     errors.BadText,
     *_OF_KEY,
+    errors.TablesFrozen,
     errors.StoreUnavailable,
     errors.UnreadableRecord,
     http=_OF_BODY,
@@ -505,6 +507,7 @@ def come_back(_: dict[str, object], game_id: str) -> Response:
     errors.MatchNotOver,
     errors.TableFull,
     errors.OptionsDoNotFit,
+    errors.TablesFrozen,
     *_OF_SEATING,
     http=_OF_BODY,
 )

@@ -239,7 +239,8 @@ class MatchResult(Struct, frozen=True, kw_only=True):
         Literal["deals_played", "target_reached", "abandoned"],
         Meta(
             description="`deals_played`: the agreed number; `target_reached`: by some total "
-            "(common.11); `abandoned`: no seat was played by a person any more (table.5)."
+            "(common.11); `abandoned`: no seat was played by a person any more, or whoever runs "
+            "the service closed it (table.5)."
         ),
     ]
     winners: Annotated[
