@@ -7,6 +7,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from service import api
 from service.api.deprecation import DEPRECATED, Deprecated
+from service.api.observation import Observed
 from service.config import Config
 from service.store import Expiry, Store
 from service.tables import Tables
@@ -43,4 +44,5 @@ def create_app(
         app.wsgi_app = ProxyFix(  # type: ignore[method-assign]
             app.wsgi_app, x_for=hops, x_proto=hops, x_host=hops, x_prefix=hops
         )
+    app.wsgi_app = Observed(app.wsgi_app)  # type: ignore[method-assign]
     return app
