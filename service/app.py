@@ -27,6 +27,8 @@ def create_app(
     app = Flask("service", static_folder=None)
     app.url_map.merge_slashes = False
     app.config["MAX_CONTENT_LENGTH"] = config.max_body_bytes
+    app.config["METRICS"] = config.metrics
+    app.config["PROXIES"] = config.proxies
     url = config.redis_url or ""
     store = Store(
         url,

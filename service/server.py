@@ -33,7 +33,7 @@ from gunicorn.http.errors import (
 from gunicorn.util import write_nonblock
 from gunicorn.workers.ggevent import GeventWorker
 
-from service import current, logs
+from service import current, logs, metrics_folder
 from service.config import Config
 from service.embedded import EmbeddedStore, EmbeddedStoreError
 
@@ -42,6 +42,8 @@ _MOST_FILES = 10_240
 """Room for `worker_connections` and the store in each worker; what macOS grants at the most."""
 
 _PORT_SECONDS = 2.0
+_NOTIFY_SECONDS = 1.0
+"""How often gunicorn's gevent workers say that they live."""
 
 _NOT_HTTP = {
     LimitRequestLine: HTTPStatus.REQUEST_URI_TOO_LONG,
@@ -96,7 +98,7 @@ class _Application(BaseApplication):
         self.store = store
         self.worker: _Worker | None = None
         self._config = config
-        self._settings = {
+        self._settings: dict[str, Any] = {
             "bind": f"fd://{listener.detach()}",
             "workers": workers,
             "worker_class": _Worker,
@@ -114,6 +116,7 @@ class _Application(BaseApplication):
             "loglevel": config.log_level,
             "logger_class": _Log,
             "proc_name": "rummy",
+            **(metrics_folder.hooks() if config.metrics else {}),
             "when_ready": _greet,
         }
         super().__init__()
@@ -161,8 +164,22 @@ class _Worker(GeventWorker):
         super().init_process()
 
     def run(self) -> None:
+        # Imported here: what counts is for the workers only.
+        from service import metrics
+
         gevent.get_hub().print_exception = _log_exception
+        metrics.worker_began()
+        self._notified = time.monotonic()
         super().run()
+
+    def notify(self) -> None:
+        """Tell the master that this worker lives, each second, and the metrics how late that is."""
+        from service import metrics
+
+        super().notify()
+        now = time.monotonic()
+        metrics.LOOP_LAG.set(max(0.0, now - self._notified - _NOTIFY_SECONDS))
+        self._notified = now
 
     def init_signals(self) -> None:
         """Leave Ctrl-C to the master: a worker that is told to end twice ends with a traceback."""

@@ -9,7 +9,7 @@ from math import inf
 from msgspec import Struct
 from msgspec.structs import replace
 
-from service import current
+from service import current, metrics
 from service.autoplay import next_moment, tag_of
 from service.changes import (
     NO_TERMS,
@@ -516,7 +516,10 @@ class Tables:
         seat = _viewer(game, token)
         last = game.events if after is None else min(after, game.events)
         yield News(game, seat, (), last)
-        with self._watch.listen(game_id) as bell:
+        with (
+            metrics.WAITING.labels("stream").track_inprogress(),
+            self._watch.listen(game_id) as bell,
+        ):
             heard = time.monotonic()
             while not self._watch.stopping:
                 try:
@@ -604,7 +607,7 @@ class Tables:
         if not seconds or is_time(game, self.clock()):
             return game
         end = time.monotonic() + seconds
-        with self._watch.listen(game.id) as bell:
+        with metrics.WAITING.labels("wait").track_inprogress(), self._watch.listen(game.id) as bell:
             while True:
                 game = self._changes.current(game.id)
                 left = end - time.monotonic()

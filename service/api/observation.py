@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from flask import Flask, current_app, request
 from werkzeug.wsgi import ClosingIterator
 
-from service import current
+from service import current, metrics
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -54,7 +54,16 @@ def register(app: Flask) -> None:
 
 
 def tell(seen: current.Request) -> None:
-    """Log a request that has been answered."""
+    """Count and log a request that has been answered."""
+    metrics.REQUESTS.labels(seen.operation, seen.status).inc()
+    if seen.streams:
+        metrics.STREAM_SECONDS.observe(seen.seconds)
+    else:
+        metrics.REQUEST_SECONDS.labels(seen.operation).observe(seen.seconds - seen.waited)
+        if seen.waited:
+            metrics.WAIT_SECONDS.observe(seen.waited)
+    if seen.code:
+        metrics.REFUSALS.labels(seen.code).inc()
     if _log.isEnabledFor(logging.INFO):
         _log.info(
             "%s %s %d",
