@@ -34,6 +34,7 @@ from redis.backoff import ExponentialWithJitterBackoff
 from redis.client import Pipeline
 from redis.retry import Retry
 
+from service import metrics
 from service.errors import BadCursor, NoSuchGame, StoreUnavailable, UnreadableRecord
 from service.game import (
     STATUSES,
@@ -207,7 +208,7 @@ class Store:
 
     def load(self, game_id: str) -> Game:
         """The game as it is now. Raises NoSuchGame and UnreadableRecord."""
-        with self._slot():
+        with self._slot("load"):
             record = self._redis.hget(_key(game_id, "game"), "record")
         return _game_of(record)
 
@@ -220,13 +221,13 @@ class Store:
             pipeline.hget(_key(game_id, "game"), _field(mark))
         else:
             pipeline.get(_claim(game_id, mark))
-        with self._slot():
+        with self._slot("load_marked"):
             record, remembered = _answers(pipeline)
         return _game_of(record), _found(mark, remembered)
 
     def id_of(self, mark: Mark) -> str | None:
         """The id of the game that the request with that mark makes, if it has one."""
-        with self._slot():
+        with self._slot("id_of"):
             found = self._redis.get(_create(mark))
         return cast(bytes, found).decode() if found else None
 
@@ -235,7 +236,7 @@ class Store:
 
         Kept for as long as a request that takes a seat can be repeated.
         """
-        with self._slot():
+        with self._slot("id_for"):
             earlier = self._redis.set(_create(mark), new_id, nx=True, get=True, px=_CLAIM_MS)
         return cast(bytes, earlier).decode() if earlier else new_id
 
@@ -244,7 +245,7 @@ class Store:
         pipeline = self._redis.pipeline(transaction=False)
         for game_id in game_ids:
             pipeline.hget(_key(game_id, "game"), "record")
-        with self._slot():
+        with self._slot("load_many"):
             records = _answers(pipeline)
         return tuple(_game_or_why_not(record) for record in records)
 
@@ -277,7 +278,7 @@ class Store:
             _standing(game),
             *_event_arguments(logged),
         ]
-        with self._slot():
+        with self._slot("commit"):
             try:
                 answer = self._send(game, keys, arguments)
             except exceptions.NoScriptError:  # the server has been restarted
@@ -290,16 +291,18 @@ class Store:
                         self._redis.zrem(_OPEN, _entry(game))
                 raise _no_such_game()
             case [b"lost", record, earlier]:
+                metrics.CONFLICTS.inc()
                 raise LostRace(decode(record), _found(mark, earlier) if mark else None)
         if game.public and any(isinstance(entry.event, Started | Closed) for entry in logged):
-            with suppress(StoreUnavailable), self._slot():  # readers remove it if this fails
+            # Readers remove it if this fails.
+            with suppress(StoreUnavailable), self._slot("unlist"):
                 self._redis.zrem(_OPEN, _entry(game))
 
     def events(self, game_id: str, after: int, limit: int) -> tuple[Logged, ...]:
         """At most `limit` (from 1) entries of the log with a number above `after`, in order."""
         pipeline = self._redis.pipeline(transaction=False)
         _ask_events(pipeline, game_id, after, limit)
-        with self._slot():
+        with self._slot("events"):
             (entries,) = _answers(pipeline)
         return _logged(entries)
 
@@ -312,7 +315,7 @@ class Store:
         pipeline = self._redis.pipeline(transaction=False)
         _ask_events(pipeline, game_id, after, limit)
         pipeline.hget(_key(game_id, "game"), "record")
-        with self._slot():
+        with self._slot("read"):
             entries, record = _answers(pipeline)
         return _game_of(record), _logged(entries)
 
@@ -322,7 +325,7 @@ class Store:
         None comes of deals that are not known to have begun. The log is read a page at a time, so
         that a long match need not be in memory at once.
         """
-        with self._slot():
+        with self._slot("logs_of_deals"):
             begins = cast(
                 list[bytes | None],
                 self._redis.hmget(_key(game_id, "begins"), [str(first), str(last + 1)]),
@@ -343,7 +346,7 @@ class Store:
 
     def results(self, game_id: str, after: int, limit: int) -> tuple[DealResult, ...]:
         """At most `limit` results of deals that have ended after the one numbered `after`."""
-        with self._slot():
+        with self._slot("results"):
             results = self._redis.lrange(_key(game_id, "deals"), after, after + limit - 1)
         return tuple(decode_result(result) for result in cast(list[bytes], results))
 
@@ -363,7 +366,7 @@ class Store:
         if before is not None and not _ENTRY.fullmatch(before):
             raise BadCursor(Text("The cursor is not one that this list has given out."))
         found: list[Game] = []
-        with self._slot():
+        with self._slot("open_tables"):
             left, count = _MOST_ENTRIES, limit + 1
             while left > 0:
                 left -= count
@@ -379,7 +382,7 @@ class Store:
 
     def ping(self) -> None:
         """Raise StoreUnavailable unless Redis answers."""
-        with self._slot():
+        with self._slot("ping"):
             self._redis.ping()
 
     def expires_at(self, game: Game) -> int:
@@ -580,8 +583,10 @@ class Store:
                     self._redis.zrem(_OPEN, *gone)
 
     @contextmanager
-    def _slot(self) -> Iterator[None]:
+    def _slot(self, call: str) -> Iterator[None]:
         """Wait for a connection, and make StoreUnavailable of what a server in trouble causes.
+
+        `call` is what the metrics name it.
 
         Who was still waiting when somebody else met trouble is not sent into it one after another.
         """
@@ -589,13 +594,17 @@ class Store:
         with self._slots:
             if self._troubles != troubles:
                 raise _unavailable()
+            began = time.perf_counter()
             try:
                 yield
             except redis.RedisError as error:
                 if not _is_trouble(error):
                     raise
                 self._troubles += 1
+                metrics.STORE_ERRORS.labels(_kind(error)).inc()
                 raise _unavailable() from error
+            finally:
+                metrics.STORE_SECONDS.labels(call).observe(time.perf_counter() - began)
 
     def _lifetime_ms(self, game: Game) -> int:
         seconds = {
@@ -685,7 +694,8 @@ class _Slots:
             turn.acquire()
             self._waiting.append(turn)
         try:
-            turn.acquire()
+            with metrics.STORE_QUEUE.track_inprogress():
+                turn.acquire()
         except BaseException:  # ended while waiting: nobody may be given the turn of who is gone
             with self._lock:
                 has_turn = turn not in self._waiting
@@ -729,6 +739,13 @@ def bell_of(game_id: str) -> str:
 
 def _is_trouble(error: redis.RedisError) -> bool:
     return isinstance(error, _IN_TROUBLE) or str(error).partition(" ")[0] in _TROUBLE_CODES
+
+
+def _kind(error: redis.RedisError) -> str:
+    """What the metrics call it."""
+    if isinstance(error, redis.TimeoutError):
+        return "timeout"
+    return "connection" if isinstance(error, redis.ConnectionError) else "refused"
 
 
 def _answers(pipeline: Pipeline) -> list[Any]:

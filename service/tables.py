@@ -9,6 +9,7 @@ from math import inf
 from msgspec import Struct
 from msgspec.structs import replace
 
+from service import current, metrics
 from service.autoplay import next_moment, tag_of
 from service.changes import (
     NO_TERMS,
@@ -242,7 +243,7 @@ class Tables:
         and as `join` does.
         """
         old = self._changes.current(game_id)
-        place = seat_of(old, token)
+        place = _seat(old, token)
         # Every seat comes to the same id, so that all of them at once make one game.
         founder = next(seat.token_hash for seat in old.seats if seat.token_hash)
         new_id = game_id_for(founder, f"rematch of {old.id}")
@@ -409,7 +410,7 @@ class Tables:
         The game then is None where it would show what is hidden now. Raises as `play` does.
         """
         game = self._changes.current(game_id)
-        seat = seat_of(game, token)
+        seat = _seat(game, token)
         guard_version(game, terms.version)
         if memory:
             guard_memory(game)
@@ -436,11 +437,11 @@ class Tables:
         saw. Raises BadToken, NotYourSeat, NoSpectators and NoMemory.
         """
         game = self._changes.current(game_id)
-        seen_from(game, token)
+        _viewer(game, token)
         if memory:
             guard_memory(game)
         game = self._wait(game, wait_seconds, lambda game, now: tag_of(game, now) not in known)
-        return game, seen_from(game, token)
+        return game, _viewer(game, token)
 
     def tag(self, game: Game) -> str:
         """What a view of the game is known by now."""
@@ -449,7 +450,7 @@ class Tables:
     def look_from_seat(self, game_id: str, token: str) -> tuple[Game, int]:
         """The game, and the seat of a caller who must have one. Raises as `look` does."""
         game = self._changes.current(game_id)
-        return game, seat_of(game, token)
+        return game, _seat(game, token)
 
     def games_of(
         self, tokens: Sequence[str]
@@ -512,7 +513,7 @@ class Tables:
         Waits so long for the first of them. Raises as `look` does.
         """
         game, logged = self._changes.read(game_id, after, limit)
-        seat = seen_from(game, token)
+        seat = _viewer(game, token)
         if not logged and wait_seconds:
             self._wait(game, wait_seconds, lambda game, _: game.events > after)
             game, logged = self._changes.read(game_id, after, limit)
@@ -527,10 +528,13 @@ class Tables:
         at the first item.
         """
         game = self._changes.current(game_id)
-        seat = seen_from(game, token)
+        seat = _viewer(game, token)
         last = game.events if after is None else min(after, game.events)
         yield News(game, seat, (), last)
-        with self._watch.listen(game_id) as bell:
+        with (
+            metrics.WAITING.labels("stream").track_inprogress(),
+            self._watch.listen(game_id) as bell,
+        ):
             heard = time.monotonic()
             while not self._watch.stopping:
                 try:
@@ -629,7 +633,7 @@ class Tables:
         if not seconds or is_time(game, self.clock()):
             return game
         end = time.monotonic() + seconds
-        with self._watch.listen(game.id) as bell:
+        with metrics.WAITING.labels("wait").track_inprogress(), self._watch.listen(game.id) as bell:
             while True:
                 game = self._changes.current(game.id)
                 left = end - time.monotonic()
@@ -654,7 +658,7 @@ class Tables:
         """A change by somebody who has a seat: `act` gets game, seat and time."""
 
         def act_from_seat(game: Game, now: int) -> tuple[Game, tuple[Event, ...]]:
-            seat = seat_of(game, token)
+            seat = _seat(game, token)
             guard_version(game, terms.version)
             return act(game, seat, now)
 
@@ -702,6 +706,7 @@ class Tables:
         return self._as_before(game, token_for(game.id, key, remembered.salt), remembered)
 
     def _as_before(self, game: Game, token: str, remembered: Remembered) -> SeatTaken:
+        current.note_seat(remembered.seat, game.id)
         return SeatTaken(
             game=game,
             seat=find_seat(game, token),
@@ -723,6 +728,20 @@ class Tables:
 
         if old.rematch is None:
             self._changes.make(old.id, point)
+
+
+def _seat(game: Game, token: str) -> int:
+    """As `seat_of`, for the log too."""
+    seat = seat_of(game, token)
+    current.note_seat(seat, game.id)
+    return seat
+
+
+def _viewer(game: Game, token: str | None) -> int | None:
+    """As `seen_from`, for the log too."""
+    seat = seen_from(game, token)
+    current.note_seat(seat)
+    return seat
 
 
 def _if_set(part: str | None) -> tuple[str, ...]:
@@ -773,7 +792,7 @@ def _urgency(game: Game, seat: int, now: int) -> tuple[float, ...]:
 def _seat_taken(
     game: Game, token: str, logged: tuple[Logged, ...], *, replayed: bool = False
 ) -> SeatTaken:
-    seat = seat_of(game, token)
+    seat = _seat(game, token)
     return SeatTaken(
         game=game,
         seat=seat,

@@ -148,6 +148,7 @@ LOOKS: dict[str, tuple[Look, ...]] = {
              accept="text/html"),
         Look("getHealth", "ok", "It is up", "/healthz"),
         Look("getReadiness", "ok", "It can serve", "/readyz"),
+        Look("getMetrics", "text", "The first of them", "/metrics", accept="text/plain", lines=3),
     ),
 }
 # fmt: on
