@@ -18,6 +18,7 @@ from gunicorn.arbiter import Arbiter
 from gunicorn.workers.ggevent import GeventWorker
 
 from service.config import Config
+from service.connections import CROWDED_SECONDS, Patience, TimelyBody, refuse, status_of
 from service.embedded import EmbeddedStore, EmbeddedStoreError
 
 _BACKLOG = 2048
@@ -115,6 +116,8 @@ class _Master(Arbiter):
 
 
 class _Worker(GeventWorker):
+    open_connections = 0
+
     def init_process(self) -> None:
         self.app.worker = self
         super().init_process()
@@ -124,13 +127,38 @@ class _Worker(GeventWorker):
         super().init_signals()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
+    def handle(self, listener: Any, client: Any, addr: Any) -> None:
+        self.open_connections += 1
+        try:
+            super().handle(listener, client, addr)
+        finally:
+            self.open_connections -= 1
+
+    def timeout_ctx(self) -> Patience:
+        """Give a client time to think, unless others need its place."""
+        is_crowded = self.open_connections > self.worker_connections / 2
+        return Patience(CROWDED_SECONDS if is_crowded else self.cfg.keepalive)
+
+    def handle_error(self, _: Any, client: Any, __: Any, exc: BaseException) -> None:
+        """Refuse what is not quite HTTP. The log is not told what it says: there may be a token."""
+        status = status_of(exc)
+        if status == 500:
+            self.log.error("A request failed", exc_info=exc)
+        else:
+            self.log.info("Refused %s with %s", type(exc).__name__, status)
+        with suppress(OSError):
+            refuse(client, status)
+
     def handle_request(self, listener_name: Any, req: Any, sock: Any, addr: Any) -> None:
         """Let go of a client that takes nothing any more, without a traceback for each of them."""
+        req.body = body = TimelyBody(req)
         try:
             super().handle_request(listener_name, req, sock, addr)
         except OSError as error:
             self.log.debug("A client is gone: %s", error)
             raise StopIteration from None
+        finally:
+            body.answered()
 
 
 def _listen(host: str, port: int) -> socket.socket:
