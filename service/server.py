@@ -8,7 +8,7 @@ import socket
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from wsgiref.types import WSGIApplication
 
 import click
@@ -17,7 +17,7 @@ from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
 from gunicorn.workers.ggevent import GeventWorker
 
-from service.config import Config
+from service.config import Config, load_config
 from service.embedded import EmbeddedStore, EmbeddedStoreError
 
 _BACKLOG = 2048
@@ -37,7 +37,7 @@ def serve(config: Config, *, host: str, port: int, workers: int, data_directory:
     With no Redis in the config a Valkey of our own runs meanwhile, its data in the directory.
     Leaves by SystemExit. Raises ServerError and EmbeddedStoreError when it cannot start.
     """
-    _allow_many_files()
+    allow_many_files()
     listener = _listen(host, port)
     if config.redis_url is not None:
         _Application(config, listener, workers, store=None).run()
@@ -49,7 +49,32 @@ def serve(config: Config, *, host: str, port: int, workers: int, data_directory:
         _Application(config, listener, workers, store).run()
 
 
-def _allow_many_files() -> None:
+def settings(config: Config) -> dict[str, Any]:
+    """What gunicorn has to be told, whoever starts it, but for its address and the workers."""
+    return {
+        "worker_class": Worker,
+        "worker_connections": 4000,
+        "keepalive": 30,
+        "graceful_timeout": 4,
+        "limit_request_line": 2048,
+        "limit_request_fields": 64,
+        # Heartbeats in memory: a busy disk must not make a worker look dead.
+        "worker_tmp_dir": "/dev/shm" if os.access("/dev/shm", os.W_OK) else None,  # noqa: S108 (gunicorn makes the names)
+        "control_socket_disable": True,
+        # Which proxy is believed is the application's to decide (RUMMY_PROXIES).
+        "forwarded_allow_ips": "",
+        "secure_scheme_headers": {},
+        "loglevel": config.log_level,
+        "proc_name": "rummy",
+    }
+
+
+def application() -> WSGIApplication:
+    """The service as the environment wants it, for workers of a gunicorn that others started."""
+    return _application(load_config(os.environ))
+
+
+def allow_many_files() -> None:
     """Raise the limit of open files as far as is allowed: each waiting client holds one."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
@@ -63,25 +88,10 @@ class _Application(BaseApplication):
         self, config: Config, listener: socket.socket, workers: int, store: EmbeddedStore | None
     ) -> None:
         self.store = store
-        self.worker: _Worker | None = None
         self._config = config
-        self._settings = {
+        self._settings = settings(config) | {
             "bind": f"fd://{listener.detach()}",
             "workers": workers,
-            "worker_class": _Worker,
-            "worker_connections": 4000,
-            "keepalive": 30,
-            "graceful_timeout": 4,
-            "limit_request_line": 2048,
-            "limit_request_fields": 64,
-            # Heartbeats in memory: a busy disk must not make a worker look dead.
-            "worker_tmp_dir": "/dev/shm" if os.access("/dev/shm", os.W_OK) else None,  # noqa: S108 (gunicorn makes the names)
-            "control_socket_disable": True,
-            # Which proxy is believed is the application's to decide (RUMMY_PROXIES).
-            "forwarded_allow_ips": "",
-            "secure_scheme_headers": {},
-            "loglevel": config.log_level,
-            "proc_name": "rummy",
             "when_ready": _greet,
         }
         super().__init__()
@@ -91,16 +101,10 @@ class _Application(BaseApplication):
             self.cfg.set(name, value)
 
     def load(self) -> WSGIApplication:
-        # Imported in the worker, after gevent has patched what it builds on.
-        from service.app import create_app
-
-        return create_app(self._config, stopping=self._is_stopping)
+        return _application(self._config)
 
     def run(self) -> None:
         _Master(self).run()
-
-    def _is_stopping(self) -> bool:
-        return self.worker is not None and not self.worker.alive
 
 
 class _Master(Arbiter):
@@ -114,9 +118,14 @@ class _Master(Arbiter):
             self.log.error("The embedded Valkey has ended: %s", error)
 
 
-class _Worker(GeventWorker):
+class Worker(GeventWorker):
+    """A gevent worker that ends without a word, and does not complain of clients that are gone."""
+
+    here: ClassVar["Worker | None"] = None
+    """The one that this process is."""
+
     def init_process(self) -> None:
-        self.app.worker = self
+        Worker.here = self
         super().init_process()
 
     def init_signals(self) -> None:
@@ -131,6 +140,17 @@ class _Worker(GeventWorker):
         except OSError as error:
             self.log.debug("A client is gone: %s", error)
             raise StopIteration from None
+
+
+def _application(config: Config) -> WSGIApplication:
+    # Imported in the worker, after gevent has patched what it builds on.
+    from service.app import create_app
+
+    return create_app(config, stopping=_is_stopping)
+
+
+def _is_stopping() -> bool:
+    return Worker.here is not None and not Worker.here.alive
 
 
 def _listen(host: str, port: int) -> socket.socket:
