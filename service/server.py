@@ -10,7 +10,7 @@ import time
 from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from wsgiref.types import WSGIApplication
 
 import click
@@ -22,7 +22,7 @@ from gunicorn.glogging import Logger
 from gunicorn.workers.ggevent import GeventWorker
 
 from service import current, logs, metrics_folder
-from service.config import Config
+from service.config import Config, load_config
 from service.connections import CROWDED_SECONDS, Patience, TimelyBody, refuse, status_of
 from service.embedded import EmbeddedStore, EmbeddedStoreError
 
@@ -47,8 +47,7 @@ def serve(config: Config, *, host: str, port: int, workers: int, data_directory:
     With no Redis in the config a Valkey of our own runs meanwhile, its data in the directory.
     Leaves by SystemExit. Raises ServerError and EmbeddedStoreError when it cannot start.
     """
-    logs.configure(config.log_level, config.log_format)
-    _allow_many_files()
+    prepare(config)
     listener = _listen(host, port)
     if config.redis_url is not None:
         _Application(config, listener, workers, store=None).run()
@@ -58,6 +57,38 @@ def serve(config: Config, *, host: str, port: int, workers: int, data_directory:
     with EmbeddedStore(data_directory) as store:
         config = msgspec.structs.replace(config, redis_url=store.url)
         _Application(config, listener, workers, store).run()
+
+
+def settings(config: Config) -> dict[str, Any]:
+    """What gunicorn has to be told, whoever starts it, but for its address and the workers."""
+    return (metrics_folder.hooks() if config.metrics else {}) | {
+        "worker_class": Worker,
+        "worker_connections": 4000,
+        "keepalive": 30,
+        "graceful_timeout": 4,
+        "limit_request_line": 2048,
+        "limit_request_fields": 64,
+        # Heartbeats in memory: a busy disk must not make a worker look dead.
+        "worker_tmp_dir": "/dev/shm" if os.access("/dev/shm", os.W_OK) else None,  # noqa: S108 (gunicorn makes the names)
+        "control_socket_disable": True,
+        # Which proxy is believed is the application's to decide (RUMMY_PROXIES).
+        "forwarded_allow_ips": "",
+        "secure_scheme_headers": {},
+        "loglevel": config.log_level,
+        "logger_class": _Log,
+        "proc_name": "rummy",
+    }
+
+
+def application() -> WSGIApplication:
+    """The service as the environment wants it, for workers of a gunicorn that others started."""
+    return _application(load_config(os.environ))
+
+
+def prepare(config: Config) -> None:
+    """What the master does first, whoever starts it."""
+    logs.configure(config.log_level, config.log_format)
+    _allow_many_files()
 
 
 def _allow_many_files() -> None:
@@ -74,27 +105,10 @@ class _Application(BaseApplication):
         self, config: Config, listener: socket.socket, workers: int, store: EmbeddedStore | None
     ) -> None:
         self.store = store
-        self.worker: _Worker | None = None
         self._config = config
-        self._settings: dict[str, Any] = {
+        self._settings = settings(config) | {
             "bind": f"fd://{listener.detach()}",
             "workers": workers,
-            "worker_class": _Worker,
-            "worker_connections": 4000,
-            "keepalive": 30,
-            "graceful_timeout": 4,
-            "limit_request_line": 2048,
-            "limit_request_fields": 64,
-            # Heartbeats in memory: a busy disk must not make a worker look dead.
-            "worker_tmp_dir": "/dev/shm" if os.access("/dev/shm", os.W_OK) else None,  # noqa: S108 (gunicorn makes the names)
-            "control_socket_disable": True,
-            # Which proxy is believed is the application's to decide (RUMMY_PROXIES).
-            "forwarded_allow_ips": "",
-            "secure_scheme_headers": {},
-            "loglevel": config.log_level,
-            "logger_class": _Log,
-            "proc_name": "rummy",
-            **(metrics_folder.hooks() if config.metrics else {}),
             "when_ready": _greet,
         }
         super().__init__()
@@ -104,16 +118,10 @@ class _Application(BaseApplication):
             self.cfg.set(name, value)
 
     def load(self) -> WSGIApplication:
-        # Imported in the worker, after gevent has patched what it builds on.
-        from service.app import create_app
-
-        return create_app(self._config, stopping=self._is_stopping)
+        return _application(self._config)
 
     def run(self) -> None:
         _Master(self).run()
-
-    def _is_stopping(self) -> bool:
-        return self.worker is not None and not self.worker.alive
 
 
 class _Master(Arbiter):
@@ -136,11 +144,15 @@ class _Log(Logger):
         self.error_log.propagate = True
 
 
-class _Worker(GeventWorker):
+class Worker(GeventWorker):
+    """A gevent worker that ends without a word, and does not complain of clients that are gone."""
+
+    here: ClassVar["Worker | None"] = None
+    """The one that this process is."""
     open_connections = 0
 
     def init_process(self) -> None:
-        self.app.worker = self
+        Worker.here = self
         super().init_process()
 
     def run(self) -> None:
@@ -213,6 +225,17 @@ def _log_exception(context: object, kind: Any, error: Any, trace: Any) -> None:
     """Take what gevent would print of a greenlet that failed into the log."""
     if isinstance(error, BaseException):
         _log.error("%r failed", context, exc_info=(kind, error, trace))
+
+
+def _application(config: Config) -> WSGIApplication:
+    # Imported in the worker, after gevent has patched what it builds on.
+    from service.app import create_app
+
+    return create_app(config, stopping=_is_stopping)
+
+
+def _is_stopping() -> bool:
+    return Worker.here is not None and not Worker.here.alive
 
 
 def _listen(host: str, port: int) -> socket.socket:
