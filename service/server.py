@@ -12,13 +12,21 @@ from typing import Any
 from wsgiref.types import WSGIApplication
 
 import click
+import gevent
 import msgspec
 from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
 from gunicorn.workers.ggevent import GeventWorker
 
 from service.config import Config
-from service.connections import CROWDED_SECONDS, Patience, TimelyBody, refuse, status_of
+from service.connections import (
+    CROWDED_SECONDS,
+    FIRST_SECONDS,
+    Patience,
+    TimelyBody,
+    refuse,
+    status_of,
+)
 from service.embedded import EmbeddedStore, EmbeddedStoreError
 
 _BACKLOG = 2048
@@ -135,9 +143,11 @@ class _Worker(GeventWorker):
             self.open_connections -= 1
 
     def timeout_ctx(self) -> Patience:
-        """Give a client time to think, unless others need its place."""
-        is_crowded = self.open_connections > self.worker_connections / 2
-        return Patience(CROWDED_SECONDS if is_crowded else self.cfg.keepalive)
+        """Give a client time to think, unless others need its place or it has never said a word."""
+        if self.open_connections > self.worker_connections / 2:
+            return Patience(CROWDED_SECONDS)
+        has_asked = getattr(gevent.getcurrent(), "has_asked", False)
+        return Patience(self.cfg.keepalive if has_asked else FIRST_SECONDS)
 
     def handle_error(self, _: Any, client: Any, __: Any, exc: BaseException) -> None:
         """Refuse what is not quite HTTP. The log is not told what it says: there may be a token."""
@@ -151,6 +161,7 @@ class _Worker(GeventWorker):
 
     def handle_request(self, listener_name: Any, req: Any, sock: Any, addr: Any) -> None:
         """Let go of a client that takes nothing any more, without a traceback for each of them."""
+        gevent.getcurrent().has_asked = True  # each connection is a greenlet
         req.body = body = TimelyBody(req)
         try:
             super().handle_request(listener_name, req, sock, addr)

@@ -212,16 +212,15 @@ def of_server(status: int) -> bytes:
     code = _OF_HTTP.get(status, f"http_{status}")
     known = CATALOGUE.get(code)
     title = known.title if known else _UNREAD.get(status, _REFUSED)
-    return msgspec.json.encode(
-        Problem(
-            type=f"/errors/{code}" if known else "about:blank",
-            title=title,
-            status=status,
-            detail=_UNREAD.get(status, title),
-            instance="",
-            code=code,
-        )
+    problem = Problem(
+        type=f"/errors/{code}" if known else "about:blank",
+        title=title,
+        status=status,
+        detail=_UNREAD.get(status, title),
+        instance="",
+        code=code,
     )
+    return msgspec.json.encode(_said(problem, language.translator(language.LANGUAGES[0])))
 
 
 def _http_error(error: HTTPException) -> Response:
