@@ -23,7 +23,14 @@ from gunicorn.workers.ggevent import GeventWorker
 
 from service import current, logs, metrics_folder
 from service.config import Config, load_config
-from service.connections import CROWDED_SECONDS, Patience, TimelyBody, refuse, status_of
+from service.connections import (
+    CROWDED_SECONDS,
+    FIRST_SECONDS,
+    Patience,
+    TimelyBody,
+    refuse,
+    status_of,
+)
 from service.embedded import EmbeddedStore, EmbeddedStoreError
 
 _BACKLOG = 2048
@@ -186,12 +193,15 @@ class Worker(GeventWorker):
             self.open_connections -= 1
 
     def timeout_ctx(self) -> Patience:
-        """Give a client time to think, unless others need its place."""
-        is_crowded = self.open_connections > self.worker_connections / 2
-        return Patience(CROWDED_SECONDS if is_crowded else self.cfg.keepalive)
+        """Give a client time to think, unless others need its place or it has never said a word."""
+        if self.open_connections > self.worker_connections / 2:
+            return Patience(CROWDED_SECONDS)
+        has_asked = getattr(gevent.getcurrent(), "has_asked", False)
+        return Patience(self.cfg.keepalive if has_asked else FIRST_SECONDS)
 
     def handle_request(self, listener_name: Any, req: Any, sock: Any, addr: Any) -> None:
         """Let go of a client that takes nothing any more, without a traceback for each of them."""
+        gevent.getcurrent().has_asked = True  # each connection is a greenlet
         req.body = body = TimelyBody(req)
         try:
             super().handle_request(listener_name, req, sock, addr)
