@@ -30,6 +30,7 @@ def create_app(
     app.config["MAX_CONTENT_LENGTH"] = config.max_body_bytes
     app.config["METRICS"] = config.metrics
     app.config["PROXIES"] = config.proxies
+    app.config["STOPPING"] = stopping
     url = config.redis_url or ""
     store = Store(
         url,

@@ -15,6 +15,7 @@ work, and works again as soon as Redis does.
 """
 
 import hashlib
+import math
 import re
 import secrets
 import threading
@@ -24,7 +25,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from enum import Enum, auto
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import msgspec
 import redis
@@ -102,6 +103,15 @@ _IN_TROUBLE = (
 )
 _TROUBLE_CODES = {"BUSY", "DB", "MISCONF", "NOPERM", "NOREPLICAS", "WRONGPASS"}
 """Words that answers begin with of a server that is busy, or was not set up for us."""
+_READ_ONLY_CODES = {"MISCONF", "NOREPLICAS"}
+"""Those of a server that takes no changes, but would be read."""
+
+_FRESH_SECONDS = 1.0
+_REFUSING_SECONDS = 30.0
+"""So long a refused change is thought to be the rule."""
+
+Readiness = Literal["ok", "busy", "read_only"]
+"""`busy`: as many wait for a connection as there are. `read_only`: Redis takes no changes."""
 
 
 class Expiry(Struct, frozen=True):
@@ -205,10 +215,14 @@ class Store:
         self._record_format = record_format
         self._slots = _Slots(_CONNECTIONS)
         self._troubles = 0
+        self._answered_at = -math.inf
+        """When it answered last (monotonic), unless it has been in trouble since."""
+        self._refused_at = -math.inf
+        """When it refused a change last, unless it has taken one since."""
 
     def load(self, game_id: str) -> Game:
         """The game as it is now. Raises NoSuchGame and UnreadableRecord."""
-        with self._slot("load"):
+        with self._slot():
             record = self._redis.hget(_key(game_id, "game"), "record")
         return _game_of(record)
 
@@ -221,13 +235,13 @@ class Store:
             pipeline.hget(_key(game_id, "game"), _field(mark))
         else:
             pipeline.get(_claim(game_id, mark))
-        with self._slot("load_marked"):
+        with self._slot():
             record, remembered = _answers(pipeline)
         return _game_of(record), _found(mark, remembered)
 
     def id_of(self, mark: Mark) -> str | None:
         """The id of the game that the request with that mark makes, if it has one."""
-        with self._slot("id_of"):
+        with self._slot():
             found = self._redis.get(_create(mark))
         return cast(bytes, found).decode() if found else None
 
@@ -236,7 +250,7 @@ class Store:
 
         Kept for as long as a request that takes a seat can be repeated.
         """
-        with self._slot("id_for"):
+        with self._slot("change"):
             earlier = self._redis.set(_create(mark), new_id, nx=True, get=True, px=_CLAIM_MS)
         return cast(bytes, earlier).decode() if earlier else new_id
 
@@ -245,7 +259,7 @@ class Store:
         pipeline = self._redis.pipeline(transaction=False)
         for game_id in game_ids:
             pipeline.hget(_key(game_id, "game"), "record")
-        with self._slot("load_many"):
+        with self._slot():
             records = _answers(pipeline)
         return tuple(_game_or_why_not(record) for record in records)
 
@@ -278,7 +292,7 @@ class Store:
             _standing(game),
             *_event_arguments(logged),
         ]
-        with self._slot("commit"):
+        with self._slot("change"):
             try:
                 answer = self._send(game, keys, arguments)
             except exceptions.NoScriptError:  # the server has been restarted
@@ -294,15 +308,14 @@ class Store:
                 metrics.CONFLICTS.inc()
                 raise LostRace(decode(record), _found(mark, earlier) if mark else None)
         if game.public and any(isinstance(entry.event, Started | Closed) for entry in logged):
-            # Readers remove it if this fails.
-            with suppress(StoreUnavailable), self._slot("unlist"):
+            with suppress(StoreUnavailable), self._slot():  # readers remove it if this fails
                 self._redis.zrem(_OPEN, _entry(game))
 
     def events(self, game_id: str, after: int, limit: int) -> tuple[Logged, ...]:
         """At most `limit` (from 1) entries of the log with a number above `after`, in order."""
         pipeline = self._redis.pipeline(transaction=False)
         _ask_events(pipeline, game_id, after, limit)
-        with self._slot("events"):
+        with self._slot():
             (entries,) = _answers(pipeline)
         return _logged(entries)
 
@@ -315,7 +328,7 @@ class Store:
         pipeline = self._redis.pipeline(transaction=False)
         _ask_events(pipeline, game_id, after, limit)
         pipeline.hget(_key(game_id, "game"), "record")
-        with self._slot("read"):
+        with self._slot():
             entries, record = _answers(pipeline)
         return _game_of(record), _logged(entries)
 
@@ -325,7 +338,7 @@ class Store:
         None comes of deals that are not known to have begun. The log is read a page at a time, so
         that a long match need not be in memory at once.
         """
-        with self._slot("logs_of_deals"):
+        with self._slot():
             begins = cast(
                 list[bytes | None],
                 self._redis.hmget(_key(game_id, "begins"), [str(first), str(last + 1)]),
@@ -346,7 +359,7 @@ class Store:
 
     def results(self, game_id: str, after: int, limit: int) -> tuple[DealResult, ...]:
         """At most `limit` results of deals that have ended after the one numbered `after`."""
-        with self._slot("results"):
+        with self._slot():
             results = self._redis.lrange(_key(game_id, "deals"), after, after + limit - 1)
         return tuple(decode_result(result) for result in cast(list[bytes], results))
 
@@ -366,7 +379,7 @@ class Store:
         if before is not None and not _ENTRY.fullmatch(before):
             raise BadCursor(Text("The cursor is not one that this list has given out."))
         found: list[Game] = []
-        with self._slot("open_tables"):
+        with self._slot():
             left, count = _MOST_ENTRIES, limit + 1
             while left > 0:
                 left -= count
@@ -380,10 +393,24 @@ class Store:
                 count = min(2 * count, left)
         return tuple(found), before
 
-    def ping(self) -> None:
-        """Raise StoreUnavailable unless Redis answers."""
-        with self._slot("ping"):
-            self._redis.ping()
+    def readiness(self) -> Readiness:
+        """How it is. Raises StoreUnavailable if Redis does not answer.
+
+        It is not asked if it has just answered somebody, so that this is told at once when many
+        wait for it, and costs nothing however often it is asked for.
+        """
+        if time.monotonic() - self._answered_at > _FRESH_SECONDS:
+            try:
+                with self._slot("ping"):
+                    self._redis.ping()
+            except StoreUnavailable as error:
+                # When the disk is full this is refused too, with everything that changes something.
+                if _kind(error.__cause__) == "read_only":
+                    return "read_only"
+                raise
+        if time.monotonic() - self._refused_at < _REFUSING_SECONDS:
+            return "read_only"
+        return "busy" if self._slots.waiting >= _CONNECTIONS else "ok"
 
     def expires_at(self, game: Game) -> int:
         """When the game will be deleted if nothing more happens, in ms since 1970."""
@@ -583,10 +610,8 @@ class Store:
                     self._redis.zrem(_OPEN, *gone)
 
     @contextmanager
-    def _slot(self, call: str) -> Iterator[None]:
+    def _slot(self, call: Literal["read", "change", "ping"] = "read") -> Iterator[None]:
         """Wait for a connection, and make StoreUnavailable of what a server in trouble causes.
-
-        `call` is what the metrics name it.
 
         Who was still waiting when somebody else met trouble is not sent into it one after another.
         """
@@ -600,11 +625,22 @@ class Store:
             except redis.RedisError as error:
                 if not _is_trouble(error):
                     raise
-                self._troubles += 1
-                metrics.STORE_ERRORS.labels(_kind(error)).inc()
+                self._note_trouble(error)
                 raise _unavailable() from error
+            else:
+                self._answered_at = time.monotonic()
+                if call == "change":
+                    self._refused_at = -math.inf
             finally:
                 metrics.STORE_SECONDS.labels(call).observe(time.perf_counter() - began)
+
+    def _note_trouble(self, error: redis.RedisError) -> None:
+        kind = _kind(error)
+        metrics.STORE_ERRORS.labels(kind).inc()
+        self._troubles += 1
+        self._answered_at = -math.inf
+        if kind == "read_only":
+            self._refused_at = time.monotonic()
 
     def _lifetime_ms(self, game: Game) -> int:
         seconds = {
@@ -685,6 +721,11 @@ class _Slots:
         """0 as long as somebody waits."""
         self._waiting: deque[threading.Lock] = deque()
 
+    @property
+    def waiting(self) -> int:
+        """How many wait."""
+        return len(self._waiting)
+
     def __enter__(self) -> None:
         with self._lock:
             if self._free:
@@ -741,11 +782,16 @@ def _is_trouble(error: redis.RedisError) -> bool:
     return isinstance(error, _IN_TROUBLE) or str(error).partition(" ")[0] in _TROUBLE_CODES
 
 
-def _kind(error: redis.RedisError) -> str:
+def _kind(error: BaseException | None) -> str:
     """What the metrics call it."""
     if isinstance(error, redis.TimeoutError):
         return "timeout"
-    return "connection" if isinstance(error, redis.ConnectionError) else "refused"
+    if isinstance(error, redis.ConnectionError):
+        return "connection"
+    refuses_changes = isinstance(error, exceptions.OutOfMemoryError | exceptions.ReadOnlyError)
+    if refuses_changes or str(error).partition(" ")[0] in _READ_ONLY_CODES:
+        return "read_only"
+    return "refused"
 
 
 def _answers(pipeline: Pipeline) -> list[Any]:
