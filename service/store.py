@@ -308,7 +308,8 @@ class Store:
     def _slot(self) -> Iterator[None]:
         """Wait for a connection, and make StoreUnavailable of what a server in trouble causes.
 
-        Who was still waiting when somebody else met trouble is not sent into it one after another.
+        Who was still waiting when somebody else waited in vain for an answer is not sent into that
+        one after another. A server that says at once that it takes no changes may answer them.
         """
         troubles = self._troubles
         with self._slots:
@@ -319,7 +320,7 @@ class Store:
             except redis.RedisError as error:
                 if not _is_trouble(error):
                     raise
-                self._troubles += 1
+                self._troubles += not isinstance(error, redis.ResponseError)
                 raise _unavailable() from error
 
     def _lifetime_ms(self, game: Game) -> int:
@@ -384,7 +385,8 @@ class Store:
             elif game.status != "waiting":  # it can never be open again
                 stale.append(entry)
         if stale:
-            self._redis.zrem(_OPEN, *stale)
+            with suppress(redis.ResponseError):  # it takes no changes now: the next reader does it
+                self._redis.zrem(_OPEN, *stale)
         return found
 
 
