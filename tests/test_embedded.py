@@ -12,6 +12,7 @@ import pytest
 import redis
 
 from service.embedded import EmbeddedStore, EmbeddedStoreError
+from tests.small_disk import small_disk
 
 
 def value_of_x(url: str) -> bytes | None:
@@ -170,6 +171,41 @@ def test_a_dead_server_is_revived_at_the_same_address_with_its_data(tmp_path):
         assert value_of_x(url) == b"kept"
         with pytest.raises(EmbeddedStoreError):
             EmbeddedStore(tmp_path).start()
+
+
+def test_on_a_full_disk_it_refuses_changes_and_answers_questions(tmp_path):
+    with small_disk(tmp_path / "disk", 32) as disk, EmbeddedStore(disk.path / "data") as store:
+        set_x(store.url, "kept")
+        assert not store.watch_the_disk()
+        disk.fill(left=4_000_000)
+        assert store.watch_the_disk()
+        assert store.is_full
+        with pytest.raises(redis.ResponseError, match="NOREPLICAS"):
+            set_x(store.url, "more")
+        assert value_of_x(store.url) == b"kept"
+        assert not store.watch_the_disk()
+        disk.empty()
+        assert store.watch_the_disk()
+        assert not store.is_full
+        set_x(store.url, "more")
+
+
+def test_a_server_that_ended_because_it_could_not_write_goes_on_when_there_is_room(tmp_path):
+    with small_disk(tmp_path / "disk", 32) as disk, EmbeddedStore(disk.path / "data") as store:
+        set_x(store.url, "kept")
+        disk.fill()
+        with pytest.raises(redis.ConnectionError):
+            set_x(store.url, "too much" * 100_000)
+        wait_until(store.revive)
+        assert store.is_full
+        wait_until(lambda: answers(store.url))
+        assert value_of_x(store.url) == b"kept"
+        with pytest.raises(redis.ResponseError, match="NOREPLICAS"):
+            set_x(store.url, "more")
+        assert answers(store.url)
+        disk.empty()
+        assert store.watch_the_disk()
+        set_x(store.url, "more")
 
 
 STARTS_A_STORE = """
