@@ -1,18 +1,26 @@
 """gunicorn, set up for many waiting players, and the embedded store at its side."""
 
 import errno
+import gc
 import os
 import resource
 import signal
 import socket
+import sys
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import Any
 from wsgiref.types import WSGIApplication
 
 import click
+import gevent
 import msgspec
+from gevent.event import Event
+from gevent.pool import Pool
+from gevent.server import StreamServer
 from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
 from gunicorn.workers.ggevent import GeventWorker
@@ -25,6 +33,8 @@ _MOST_FILES = 10_240
 """Room for `worker_connections` and the store in each worker; what macOS grants at the most."""
 
 _PORT_SECONDS = 2.0
+_NOTIFY_SECONDS = 1.0
+_GLANCE_SECONDS = 0.05
 
 
 class ServerError(Exception):
@@ -107,15 +117,86 @@ class _Master(Arbiter):
     def manage_workers(self) -> None:
         """Look after the workers, and after the store: called each second and when a child ends."""
         super().manage_workers()
+        store = self.app.store
+        if store is None:
+            return
         try:
-            if self.app.store is not None and self.app.store.revive():
-                self.log.warning("The embedded Valkey had ended and was started again")
+            revived = store.revive()
         except EmbeddedStoreError as error:
             self.log.error("The embedded Valkey has ended: %s", error)
+            return
+        if revived:
+            self.log.warning("The embedded Valkey had ended and was started again")
+        if store.watch_the_disk() or (revived and store.is_full):
+            if store.is_full:
+                self.log.error("The disk is full: games can be looked at, but not go on")
+            else:
+                self.log.warning("There is room on the disk again: games go on")
 
 
 class _Worker(GeventWorker):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._told_to_end = Event()
+        self._between_requests: set[Any] = set()
+        """Connections that are open, on which no request has come that is not answered yet."""
+
+    def run(self) -> None:
+        """Serve until told to end, and then until all requests are answered, but not for ever.
+
+        gunicorn's own way looks once a second, waits for connections that are only kept open, and
+        measures by a clock that may be set.
+        """
+        servers = [
+            StreamServer(
+                listener,
+                handle=partial(self.handle, listener),
+                spawn=Pool(self.worker_connections),
+            )
+            for listener in self.sockets
+        ]
+        for server in servers:
+            server.max_accept = 1  # so that the workers share them
+            server.start()
+        while self.alive:
+            self.notify()
+            self._told_to_end.wait(_NOTIFY_SECONDS)
+        for server in servers:
+            server.close()
+        deadline = time.monotonic() + self.cfg.graceful_timeout
+        while any(len(server.pool) for server in servers) and time.monotonic() < deadline:
+            self.notify()
+            for client in self._between_requests:
+                # A request that has arrived is still read, and answered; gevent's own shutdown()
+                # would break the reading off.
+                with suppress(OSError):
+                    client._sock.shutdown(socket.SHUT_RD)  # noqa: SLF001
+            gevent.sleep(_GLANCE_SECONDS)
+        for server in servers:
+            if len(server.pool):
+                self.log.warning("Requests that took too long are cut off: %d", len(server.pool))
+            server.stop(timeout=1)
+        # Or the interpreter looks through all that there is, some times, before it ends.
+        gc.freeze()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Do what TERM asks for at once."""
+        if not self.booted:  # nobody is served yet, and the rest of the start takes seconds
+            sys.exit(0)
+        super().handle_exit(sig, frame)
+        self._told_to_end.set()
+
+    def handle(self, listener: Any, client: Any, addr: Any) -> None:
+        """Serve one connection until it is closed."""
+        self._between_requests.add(client)
+        try:
+            super().handle(listener, client, addr)
+        finally:
+            self._between_requests.discard(client)
+
     def init_process(self) -> None:
+        # What is inherited from the master puts a TERM into a queue that nobody looks at here.
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         self.app.worker = self
         super().init_process()
 
@@ -126,11 +207,13 @@ class _Worker(GeventWorker):
 
     def handle_request(self, listener_name: Any, req: Any, sock: Any, addr: Any) -> None:
         """Let go of a client that takes nothing any more, without a traceback for each of them."""
+        self._between_requests.discard(sock)
         try:
             super().handle_request(listener_name, req, sock, addr)
         except OSError as error:
             self.log.debug("A client is gone: %s", error)
             raise StopIteration from None
+        self._between_requests.add(sock)
 
 
 def _listen(host: str, port: int) -> socket.socket:
