@@ -6,13 +6,15 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 import redis
 
 from service.embedded import EmbeddedStore, EmbeddedStoreError
-from tests.small_disk import small_disk
+from tests.small_disk import NoDisk, SmallDisk, small_disk
 
 
 def value_of_x(url: str) -> bytes | None:
@@ -173,8 +175,18 @@ def test_a_dead_server_is_revived_at_the_same_address_with_its_data(tmp_path):
             EmbeddedStore(tmp_path).start()
 
 
-def test_on_a_full_disk_it_refuses_changes_and_answers_questions(tmp_path):
-    with small_disk(tmp_path / "disk", 32) as disk, EmbeddedStore(disk.path / "data") as store:
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[SmallDisk]:
+    with ExitStack() as stack:
+        try:
+            disk = stack.enter_context(small_disk(tmp_path / "disk", megabytes=32))
+        except NoDisk as error:
+            pytest.skip(str(error))
+        yield disk
+
+
+def test_on_a_full_disk_it_refuses_changes_and_answers_questions(disk):
+    with EmbeddedStore(disk.path / "data") as store:
         set_x(store.url, "kept")
         assert not store.watch_the_disk()
         disk.fill(left=4_000_000)
@@ -190,8 +202,8 @@ def test_on_a_full_disk_it_refuses_changes_and_answers_questions(tmp_path):
         set_x(store.url, "more")
 
 
-def test_a_server_that_ended_because_it_could_not_write_goes_on_when_there_is_room(tmp_path):
-    with small_disk(tmp_path / "disk", 32) as disk, EmbeddedStore(disk.path / "data") as store:
+def test_a_server_that_ended_because_it_could_not_write_goes_on_when_there_is_room(disk):
+    with EmbeddedStore(disk.path / "data") as store:
         set_x(store.url, "kept")
         disk.fill()
         with pytest.raises(redis.ConnectionError):
