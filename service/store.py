@@ -301,7 +301,7 @@ class Store:
         match answer:
             case [b"gone"]:
                 if _is_open(game):  # the entry went first
-                    with suppress(StoreUnavailable), self._slot("script_load"):
+                    with suppress(StoreUnavailable), self._slot("change"):
                         self._redis.zrem(_OPEN, _entry(game))
                 raise _no_such_game()
             case [b"lost", record, earlier]:
@@ -427,12 +427,12 @@ class Store:
         pipeline = self._redis.pipeline(transaction=False)
         pipeline.get(_CENSUS)
         pipeline.set(_CENSUS_TAKEN, 1, nx=True, px=_CENSUS_MS)
-        with self._slot("census"):
+        with self._slot():
             kept, is_ours_to_take = _answers(pipeline)
         if not is_ours_to_take:
             return msgspec.json.decode(kept, type=Census) if kept else None
         census = self.counted(now)
-        with self._slot("census"):
+        with self._slot():
             self._redis.set(_CENSUS, msgspec.json.encode(census), px=_CENSUS_KEPT_MS)
         return census
 
@@ -466,7 +466,7 @@ class Store:
             pipeline = self._redis.pipeline(transaction=False)
             for game_id in game_ids:
                 pipeline.hget(_key(game_id, "game"), "record")
-            with self._slot("all_games"):
+            with self._slot():
                 records = _answers(pipeline)
             for record in filter(None, records):
                 try:
@@ -481,7 +481,7 @@ class Store:
         for key in keys:
             pipeline.memory_usage(key)
             pipeline.pttl(key)
-        with self._slot("kept"):
+        with self._slot():
             answers = iter(_answers(pipeline))
         return tuple(
             Kept(key.decode(), size, lifetime)
@@ -505,7 +505,7 @@ class Store:
             pipeline = self._redis.pipeline(transaction=False)
             pipeline.unlink(*keys)
             pipeline.publish(bell_of(game_id), 0)
-            with self._slot("delete"):
+            with self._slot("change"):
                 if _answers(pipeline)[0]:
                     found.add(game_id)
         # From here on nobody takes a seat in them any more.
@@ -513,30 +513,30 @@ class Store:
             for claim in page:
                 if _id_in(claim) in wanted:
                     found.add(_id_in(claim))
-                    with self._slot("delete"):
+                    with self._slot("change"):
                         self._redis.unlink(claim)
         self._forget_entries(wanted)
         return tuple(game_id for game_id in game_ids if game_id in found)
 
     def freeze(self, freeze: Freeze) -> None:
         """Let no tables be made from now on."""
-        with self._slot("freeze"):
+        with self._slot("change"):
             self._redis.set(_FROZEN, msgspec.json.encode(freeze))
 
     def thaw(self) -> bool:
         """Let tables be made again; says whether they were not."""
-        with self._slot("thaw"):
+        with self._slot("change"):
             return bool(self._redis.delete(_FROZEN))
 
     def frozen(self) -> Freeze | None:
         """Whether no tables are made, and why."""
-        with self._slot("frozen"):
+        with self._slot():
             freeze = cast(bytes | None, self._redis.get(_FROZEN))
         return msgspec.json.decode(freeze, type=Freeze) if freeze else None
 
     def servers(self) -> tuple[Server, ...]:
         """What each server says of itself that new games are written to."""
-        with self._slot("info"):
+        with self._slot():
             return tuple(_server(each.info()) for each in self._primaries())
 
     def _primaries(self) -> tuple[redis.Redis, ...]:
@@ -547,7 +547,7 @@ class Store:
         for server in self._primaries():
             cursor = None
             while cursor != 0:
-                with self._slot("scan"):
+                with self._slot():
                     cursor, keys = cast(
                         tuple[int, list[bytes]],
                         server.scan(cursor or 0, match=pattern, count=_SCANNED),
@@ -564,7 +564,7 @@ class Store:
         pipeline = self._redis.pipeline(transaction=False)
         for game_id in game_ids:
             pipeline.hmget(_key(game_id, "game"), "version", "standing")
-        with self._slot("standings"):
+        with self._slot():
             answers = _answers(pipeline)
         untold = []
         for game_id, (version, standing) in zip(game_ids, answers, strict=True):
@@ -586,7 +586,7 @@ class Store:
             pipeline = self._redis.pipeline(transaction=False)
             for key in keys:
                 pipeline.get(key)
-            with self._slot("forget_creations"):
+            with self._slot():
                 made = _answers(pipeline)
             gone = [
                 key
@@ -594,14 +594,14 @@ class Store:
                 if game_id and game_id.decode() in game_ids
             ]
             for key in gone:  # one by one: they may be on different nodes
-                with self._slot("forget_creations"):
+                with self._slot():
                     self._redis.unlink(key)
 
     def _forget_entries(self, game_ids: Container[str]) -> None:
         """Take tables out of the index of open ones, whenever they say that they were made."""
         cursor = None
         while cursor != 0:
-            with self._slot("forget_entries"):
+            with self._slot():
                 cursor, entries = cast(
                     tuple[int, list[tuple[bytes, float]]],
                     self._redis.zscan(_OPEN, cursor or 0, count=_SCANNED),
@@ -613,7 +613,8 @@ class Store:
     def _slot(self, call: Literal["read", "change", "ping"] = "read") -> Iterator[None]:
         """Wait for a connection, and make StoreUnavailable of what a server in trouble causes.
 
-        Who was still waiting when somebody else met trouble is not sent into it one after another.
+        Who was still waiting when somebody else waited in vain for an answer is not sent into that
+        one after another. A server that says at once that it takes no changes may answer them.
         """
         troubles = self._troubles
         with self._slots:
@@ -637,7 +638,7 @@ class Store:
     def _note_trouble(self, error: redis.RedisError) -> None:
         kind = _kind(error)
         metrics.STORE_ERRORS.labels(kind).inc()
-        self._troubles += 1
+        self._troubles += not isinstance(error, redis.ResponseError)
         self._answered_at = -math.inf
         if kind == "read_only":
             self._refused_at = time.monotonic()
@@ -704,7 +705,8 @@ class Store:
             elif game.status != "waiting":  # it can never be open again
                 stale.append(entry)
         if stale:
-            self._redis.zrem(_OPEN, *stale)
+            with suppress(redis.ResponseError):  # it takes no changes now: the next reader does it
+                self._redis.zrem(_OPEN, *stale)
         return found
 
 
