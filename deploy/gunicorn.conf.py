@@ -10,7 +10,7 @@ import sys
 
 from service.config import ConfigError, load_config
 from service.processes import usable_cores
-from service.server import allow_many_files, settings
+from service.server import prepare, settings
 
 try:
     _config = load_config(os.environ)
@@ -19,7 +19,7 @@ except ConfigError as error:
 if _config.redis_url is None:
     sys.exit("RUMMY_REDIS_URL is not set: only `rummy serve` starts a store of its own.")
 
-allow_many_files()
+prepare(_config)
 globals().update(settings(_config))
 
 wsgi_app = "service.server:application()"

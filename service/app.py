@@ -7,6 +7,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from service import api
 from service.api.deprecation import DEPRECATED, Deprecated
+from service.api.observation import Observed
 from service.config import Config
 from service.store import Expiry, Store
 from service.tables import Tables
@@ -26,6 +27,8 @@ def create_app(
     app = Flask("service", static_folder=None)
     app.url_map.merge_slashes = False
     app.config["MAX_CONTENT_LENGTH"] = config.max_body_bytes
+    app.config["METRICS"] = config.metrics
+    app.config["PROXIES"] = config.proxies
     url = config.redis_url or ""
     store = Store(
         url,
@@ -35,6 +38,7 @@ def create_app(
             config.expire_running_seconds,
             config.expire_finished_seconds,
         ),
+        config.record_format,
     )
     api.register(app, Tables(store, Watch(url, stopping)), deprecated)
     if config.proxies:
@@ -43,4 +47,5 @@ def create_app(
         app.wsgi_app = ProxyFix(  # type: ignore[method-assign]
             app.wsgi_app, x_for=hops, x_proto=hops, x_host=hops, x_prefix=hops
         )
+    app.wsgi_app = Observed(app.wsgi_app)  # type: ignore[method-assign]
     return app

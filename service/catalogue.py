@@ -775,6 +775,15 @@ CATALOGUE: dict[str, Entry] = {
             ),
         ),
         _leaf(
+            errors.TablesFrozen,
+            Text(
+                "Whoever runs the service lets no new tables be made for a while, as before the "
+                "service is renewed. All games go on, and at tables that there are seats can be "
+                "taken. Try again after the seconds in Retry-After."
+            ),
+            reason=Text("Why, as whoever runs the service has put it."),
+        ),
+        _leaf(
             errors.UnreadableRecord,
             Text(
                 "The game was stored by another version of the service, and this one does not know "

@@ -1,4 +1,4 @@
-"""The command line: `rummy serve`, `openapi`, `arena`, `verify` and `replay`."""
+"""The command line: `rummy serve`, `openapi`, `admin`, `arena`, `verify` and `replay`."""
 
 import json
 import os
@@ -12,6 +12,7 @@ import click
 import yaml
 
 from service import __version__
+from service.cli_admin import admin
 from service.cli_arena import arena
 from service.client import MOST_BYTES, TOKEN_VARIABLE, Client, ServiceError
 from service.config import Config, ConfigError, load_config
@@ -23,7 +24,6 @@ from service.rummy.record import DealRecord
 from service.telling import told, told_record
 from service.terminal import failure, say
 from service.verify import checked
-
 
 _MOST_WORKERS = 64
 
@@ -56,6 +56,7 @@ def main() -> None:
     """Host games of rummy over HTTP."""
 
 
+main.add_command(admin)
 main.add_command(arena)
 
 

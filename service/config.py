@@ -18,7 +18,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     """What an operator can set: field `x_y` is read from the variable `RUMMY_X_Y`.
 
     `redis_url` None stands for the Valkey that `rummy serve` starts itself. `proxies` is the
-    number of reverse proxies in front whose X-Forwarded headers are believed.
+    number of reverse proxies in front whose X-Forwarded headers are believed. `record_format` is
+    the layout that games are written in; both are read.
     """
 
     redis_url: str | None = None
@@ -28,7 +29,10 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     expire_finished_seconds: Expiry = 30 * _DAY
     max_body_bytes: Annotated[int, Meta(ge=1024, le=16 * 1024 * 1024)] = 64 * 1024
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
+    log_format: Literal["text", "json"] = "text"
+    metrics: bool = True
     proxies: Annotated[int, Meta(ge=0, le=10)] = 0
+    record_format: Literal[3, 4] = 3
 
 
 class ConfigError(Exception):
@@ -68,7 +72,7 @@ def _parse(field: msgspec.structs.FieldInfo, text: str) -> Any:
     """Raise ValueError (msgspec's ValidationError is one) when the text does not fit."""
     if field.name == "redis_url":
         return _redis_url(text)
-    if field.name == "log_level":
+    if field.name in {"log_level", "log_format"}:
         text = text.lower()
     return msgspec.convert(text, field.type, strict=False)
 

@@ -19,6 +19,7 @@ from urllib.parse import quote
 
 from service.processes import end_with_parent
 
+_SOCKET = "valkey.sock"
 _LONGEST_SOCKET_PATH = 103
 _READY_SECONDS = 60.0
 _LOCK_SECONDS = 3.0
@@ -63,6 +64,7 @@ class EmbeddedStore:
             raise EmbeddedStoreError(f"Cannot use {self.directory}: {error.strerror}") from error
         try:
             self._socket = _socket_path(self.directory)
+            self._tell_socket()
             self._launch()
             self._wait_until_ready()
         except BaseException:
@@ -94,7 +96,7 @@ class EmbeddedStore:
     def url(self) -> str:
         """The address for Redis clients; it stays the same while the store is started."""
         assert self._socket is not None, "not started"
-        return f"unix://{quote(str(self._socket))}"
+        return _url_of(self._socket)
 
     @property
     def pid(self) -> int:
@@ -131,6 +133,12 @@ class EmbeddedStore:
                 time.sleep(0.05)
             else:
                 return lock
+
+    def _tell_socket(self) -> None:
+        """Say in the lock's file where the server listens, which may be outside the directory."""
+        assert self._lock is not None
+        os.truncate(self._lock, 0)
+        os.pwrite(self._lock, os.fsencode(self._socket or ""), 0)
 
     def _launch(self) -> None:
         assert self._lock is not None
@@ -206,6 +214,29 @@ class EmbeddedStore:
             self._lock = None
 
 
+def running_at(directory: Path) -> str | None:
+    """The URL of the server that runs in that data directory; None: none does.
+
+    It may not answer yet. Raises EmbeddedStoreError where nobody may look.
+    """
+    directory = directory.absolute()
+    try:
+        lock = os.open(directory / "lock", os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise EmbeddedStoreError(f"Cannot use {directory}: {error.strerror}") from error
+    try:
+        # Not the file's word alone: the directory may be the copy of another.
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        told = os.fsdecode(os.read(lock, 4096))
+        return _url_of(Path(told) if told else directory / _SOCKET)
+    finally:
+        os.close(lock)
+    return None
+
+
 def find_binary() -> Path:
     """The server program: the one installed with the service, else one on the PATH."""
     found = _installed() or shutil.which("valkey-server") or shutil.which("redis-server")
@@ -230,11 +261,15 @@ def _installed() -> str | None:
         return None
 
 
+def _url_of(path: Path) -> str:
+    return f"unix://{quote(str(path))}"
+
+
 def _socket_path(directory: Path) -> Path:
-    path = directory / "valkey.sock"
+    path = directory / _SOCKET
     if len(os.fsencode(path)) <= _LONGEST_SOCKET_PATH:
         return path
-    return Path(tempfile.mkdtemp(prefix="rummy-")) / "valkey.sock"
+    return Path(tempfile.mkdtemp(prefix="rummy-")) / _SOCKET
 
 
 def _answers(path: Path) -> bool:

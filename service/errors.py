@@ -488,6 +488,12 @@ class TooBusy(Unavailable):
     title = Text("Too many changes at once")
 
 
+class TablesFrozen(Unavailable):
+    code = "tables_frozen"
+    title = Text("No new tables at the moment")
+    retry_after_seconds = 60
+
+
 class UnreadableRecord(Unavailable):
     """The record was written by a version of the service that this one does not know."""
 

@@ -1,22 +1,39 @@
 """gunicorn, set up for many waiting players, and the embedded store at its side."""
 
 import errno
+import html
+import logging
 import os
 import resource
 import signal
 import socket
 import time
 from contextlib import suppress
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, ClassVar
 from wsgiref.types import WSGIApplication
 
 import click
+import gevent
 import msgspec
 from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
+from gunicorn.glogging import Logger
+from gunicorn.http.errors import (
+    ConfigurationProblem,
+    ExpectationFailed,
+    InvalidResponseHeader,
+    InvalidResponseHeaderName,
+    LimitRequestHeaders,
+    LimitRequestLine,
+    ParseException,
+    UnsupportedTransferCoding,
+)
+from gunicorn.util import write_nonblock
 from gunicorn.workers.ggevent import GeventWorker
 
+from service import current, logs, metrics_folder
 from service.config import Config, load_config
 from service.embedded import EmbeddedStore, EmbeddedStoreError
 
@@ -25,6 +42,21 @@ _MOST_FILES = 10_240
 """Room for `worker_connections` and the store in each worker; what macOS grants at the most."""
 
 _PORT_SECONDS = 2.0
+_NOTIFY_SECONDS = 1.0
+"""How often gunicorn's gevent workers say that they live."""
+
+_NOT_HTTP = {
+    LimitRequestLine: HTTPStatus.REQUEST_URI_TOO_LONG,
+    LimitRequestHeaders: HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
+    UnsupportedTransferCoding: HTTPStatus.NOT_IMPLEMENTED,
+    ExpectationFailed: HTTPStatus.EXPECTATION_FAILED,
+}
+"""The status that what is not HTTP is refused with, where that is not 400."""
+
+_OWN_FAULTS = (ConfigurationProblem, InvalidResponseHeader, InvalidResponseHeaderName)
+"""What gunicorn raises like what is not HTTP, though no client can help it."""
+
+_log = logging.getLogger(__name__)
 
 
 class ServerError(Exception):
@@ -37,7 +69,7 @@ def serve(config: Config, *, host: str, port: int, workers: int, data_directory:
     With no Redis in the config a Valkey of our own runs meanwhile, its data in the directory.
     Leaves by SystemExit. Raises ServerError and EmbeddedStoreError when it cannot start.
     """
-    allow_many_files()
+    prepare(config)
     listener = _listen(host, port)
     if config.redis_url is not None:
         _Application(config, listener, workers, store=None).run()
@@ -65,7 +97,9 @@ def settings(config: Config) -> dict[str, Any]:
         "forwarded_allow_ips": "",
         "secure_scheme_headers": {},
         "loglevel": config.log_level,
+        "logger_class": _Log,
         "proc_name": "rummy",
+        **(metrics_folder.hooks() if config.metrics else {}),
     }
 
 
@@ -74,7 +108,13 @@ def application() -> WSGIApplication:
     return _application(load_config(os.environ))
 
 
-def allow_many_files() -> None:
+def prepare(config: Config) -> None:
+    """Make a process ready to become gunicorn's master with those settings."""
+    logs.configure(config.log_level, config.log_format)
+    _allow_many_files()
+
+
+def _allow_many_files() -> None:
     """Raise the limit of open files as far as is allowed: each waiting client holds one."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
@@ -118,6 +158,15 @@ class _Master(Arbiter):
             self.log.error("The embedded Valkey has ended: %s", error)
 
 
+class _Log(Logger):
+    """What gunicorn says, among what the service says, in the same form."""
+
+    def setup(self, cfg: Any) -> None:
+        super().setup(cfg)
+        self.error_log.handlers.clear()
+        self.error_log.propagate = True
+
+
 class Worker(GeventWorker):
     """A gevent worker that ends without a word, and does not complain of clients that are gone."""
 
@@ -127,6 +176,24 @@ class Worker(GeventWorker):
     def init_process(self) -> None:
         Worker.here = self
         super().init_process()
+
+    def run(self) -> None:
+        # Imported here: what counts is for the workers only.
+        from service import metrics
+
+        gevent.get_hub().print_exception = _log_exception
+        metrics.worker_began()
+        self._notified = time.monotonic()
+        super().run()
+
+    def notify(self) -> None:
+        """Tell the master that this worker lives, each second, and the metrics how late that is."""
+        from service import metrics
+
+        super().notify()
+        now = time.monotonic()
+        metrics.LOOP_LAG.set(max(0.0, now - self._notified - _NOTIFY_SECONDS))
+        self._notified = now
 
     def init_signals(self) -> None:
         """Leave Ctrl-C to the master: a worker that is told to end twice ends with a traceback."""
@@ -140,6 +207,43 @@ class Worker(GeventWorker):
         except OSError as error:
             self.log.debug("A client is gone: %s", error)
             raise StopIteration from None
+
+    def handle_error(self, req: Any, client: Any, addr: Any, exc: BaseException) -> None:
+        """Refuse what is not HTTP, or has failed outside of the application, with an id too.
+
+        As gunicorn itself does it, but the log gets nothing of what was sent: it can be a token.
+        """
+        if isinstance(exc, gevent.GreenletExit):  # the worker ends, and this client has to go
+            return
+        # Imported here: Flask is for the workers only.
+        from service.api import observation
+
+        if isinstance(exc, ParseException) and not isinstance(exc, _OWN_FAULTS):
+            status, said, code = (
+                _NOT_HTTP.get(type(exc), HTTPStatus.BAD_REQUEST),
+                str(exc),
+                "not_http",
+            )
+        else:
+            status, said, code = HTTPStatus.INTERNAL_SERVER_ERROR, "", "internal_error"
+            self.log.error("A request failed outside of the application", exc_info=exc)
+        seen = current.request() or current.begin(req.method if req else "")
+        seen.status, seen.code, seen.address = status, code, addr[0] if addr else ""
+        page = f"<html><title>{status.phrase}</title><p>{html.escape(said)}</p></html>"
+        head = (
+            f"HTTP/1.1 {status.value} {status.phrase}\r\nConnection: close\r\n"
+            f"Content-Type: text/html\r\nContent-Length: {len(page.encode())}\r\n"
+            f"{observation.HEADER}: {seen.id}\r\n\r\n"
+        )
+        with suppress(OSError):  # it may be gone
+            write_nonblock(client, (head + page).encode())
+        observation.tell(seen)
+
+
+def _log_exception(context: object, kind: Any, error: Any, trace: Any) -> None:
+    """Take what gevent would print of a greenlet that failed into the log."""
+    if isinstance(error, BaseException):
+        _log.error("%r failed", context, exc_info=(kind, error, trace))
 
 
 def _application(config: Config) -> WSGIApplication:

@@ -22,6 +22,8 @@ from typing import Any
 
 import redis
 
+from service import current
+
 MOST_SILENCE_SECONDS = 5.0
 """No wait is longer, whether the bell can be heard or not."""
 
@@ -61,7 +63,9 @@ class Bell:
         change at all: read.
         """
         if not self._watch.stopping:
+            began = time.monotonic()
             self._rung.wait(max(0.0, min(seconds, MOST_SILENCE_SECONDS)))
+            current.note_wait(time.monotonic() - began)
         # A ring that is wiped out here came before the caller reads.
         self._rung.clear()
 

@@ -30,6 +30,7 @@ from tests.http.refusals import (
     laid_out,
     overtaken,
     refusal,
+    while_frozen,
 )
 from tests.http.tables import House, Overtaken
 
@@ -147,6 +148,7 @@ LOOKS: dict[str, tuple[Look, ...]] = {
              accept="text/html"),
         Look("getHealth", "ok", "It is up", "/healthz"),
         Look("getReadiness", "ok", "It can serve", "/readyz"),
+        Look("getMetrics", "text", "The first of them", "/metrics", accept="text/plain", lines=3),
     ),
 }
 # fmt: on
@@ -269,6 +271,7 @@ class Recording:
         found: dict[str, Callable[[], TestResponse]] = {
             "too_busy": lambda: overtaken(house, self.clock),
             "call_pending": lambda: ask(laid_out(house, _PENDING)[1], _PENDING.text),
+            "tables_frozen": lambda: while_frozen(house),
             "store_unavailable": lambda: away.get("/v1/games/examplegameaaaab"),
         }
         for line in MOVES:

@@ -1,9 +1,9 @@
 """The endpoints for those who run the service."""
 
-from flask import Response
+from flask import Response, abort, current_app, request
 
-from service import errors
-from service.api.http import Blueprint, answer, tables
+from service import errors, metrics
+from service.api.http import PLAIN, Blueprint, answer, tables
 from service.views import Health
 
 operations = Blueprint("operations", __name__, description="For those who run the service.")
@@ -31,6 +31,30 @@ def readyz() -> Response:
     """
     tables().check_store()
     return answer(Health("ok"))
+
+
+@operations.route("/metrics", methods=["GET"])
+@operations.response(
+    200,
+    {"type": "string", "description": "A line for each value, with its labels."},
+    content_type=PLAIN,
+    description="The metrics.",
+)
+@operations.refuses(http=(404,))
+@operations.doc(operationId="getMetrics", security=[])
+def counted() -> Response:
+    """What the service has counted, for Prometheus
+
+    Summed over all workers of this process, in the text format of Prometheus. Not for everybody:
+    nothing is found here if the request came through a proxy, or metrics are turned off.
+    """
+    config = current_app.config
+    came_through_proxy = config["PROXIES"] and "X-Forwarded-For" in request.headers
+    if not config["METRICS"] or came_through_proxy:
+        abort(404)
+    response = Response(metrics.exposition(), content_type=metrics.CONTENT_TYPE)
+    response.headers["Cache-Control"] = "no-store"
+    return response
 
 
 ANSWERS = (Health,)

@@ -11,7 +11,7 @@ from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 from werkzeug.exceptions import HTTPException
 
-from service import errors
+from service import current, errors
 from service.api import language
 from service.catalogue import CATALOGUE
 from service.errors import FieldProblem, OptionProblem, Param, RummyError
@@ -214,7 +214,7 @@ def _http_error(error: HTTPException) -> Response:
 
 def _failure(error: Exception) -> Response:
     """Something that nobody foresaw: the log gets all of it, the client nothing but the fact."""
-    _log.exception("%s %r failed", request.method, request.path)
+    _log.exception("A request failed")
     code = _OF_HTTP[500]
     return _answer(
         Problem(
@@ -231,6 +231,7 @@ def _failure(error: Exception) -> Response:
 
 def _answer(problem: Problem, headers: dict[str, str]) -> Response:
     """The problem as an answer in the caller's language."""
+    current.note_code(problem.code)
     spoken = language.of_request()
     body = msgspec.json.encode(_said(problem, language.translator(spoken)))
     response = Response(body, problem.status, headers, mimetype=MIMETYPE)

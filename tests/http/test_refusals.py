@@ -34,7 +34,11 @@ def leaves(kind: type[RummyError] = RummyError) -> Iterator[type[RummyError]]:
 CANNOT_BE_REACHED = {
     "bad_card": "a card that is none is an invalid_request, which names its field",
 }
-ELSEWHERE = {"store_unavailable": "test_outage.py", "too_busy": "test_races.py"}
+ELSEWHERE = {
+    "store_unavailable": "test_outage.py",
+    "too_busy": "test_races.py",
+    "tables_frozen": "test_freeze.py",
+}
 
 
 def test_what_is_refused_elsewhere_is_looked_for_there():
