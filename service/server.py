@@ -1,7 +1,6 @@
 """gunicorn, set up for many waiting players, and the embedded store at its side."""
 
 import errno
-import html
 import logging
 import os
 import resource
@@ -20,21 +19,11 @@ import msgspec
 from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
 from gunicorn.glogging import Logger
-from gunicorn.http.errors import (
-    ConfigurationProblem,
-    ExpectationFailed,
-    InvalidResponseHeader,
-    InvalidResponseHeaderName,
-    LimitRequestHeaders,
-    LimitRequestLine,
-    ParseException,
-    UnsupportedTransferCoding,
-)
-from gunicorn.util import write_nonblock
 from gunicorn.workers.ggevent import GeventWorker
 
 from service import current, logs, metrics_folder
 from service.config import Config, load_config
+from service.connections import CROWDED_SECONDS, Patience, TimelyBody, refuse, status_of
 from service.embedded import EmbeddedStore, EmbeddedStoreError
 
 _BACKLOG = 2048
@@ -44,17 +33,6 @@ _MOST_FILES = 10_240
 _PORT_SECONDS = 2.0
 _NOTIFY_SECONDS = 1.0
 """How often gunicorn's gevent workers say that they live."""
-
-_NOT_HTTP = {
-    LimitRequestLine: HTTPStatus.REQUEST_URI_TOO_LONG,
-    LimitRequestHeaders: HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
-    UnsupportedTransferCoding: HTTPStatus.NOT_IMPLEMENTED,
-    ExpectationFailed: HTTPStatus.EXPECTATION_FAILED,
-}
-"""The status that what is not HTTP is refused with, where that is not 400."""
-
-_OWN_FAULTS = (ConfigurationProblem, InvalidResponseHeader, InvalidResponseHeaderName)
-"""What gunicorn raises like what is not HTTP, though no client can help it."""
 
 _log = logging.getLogger(__name__)
 
@@ -83,7 +61,7 @@ def serve(config: Config, *, host: str, port: int, workers: int, data_directory:
 
 def settings(config: Config) -> dict[str, Any]:
     """What gunicorn has to be told, whoever starts it, but for its address and the workers."""
-    return {
+    return (metrics_folder.hooks() if config.metrics else {}) | {
         "worker_class": Worker,
         "worker_connections": 4000,
         "keepalive": 30,
@@ -99,7 +77,6 @@ def settings(config: Config) -> dict[str, Any]:
         "loglevel": config.log_level,
         "logger_class": _Log,
         "proc_name": "rummy",
-        **(metrics_folder.hooks() if config.metrics else {}),
     }
 
 
@@ -109,7 +86,7 @@ def application() -> WSGIApplication:
 
 
 def prepare(config: Config) -> None:
-    """Make a process ready to become gunicorn's master with those settings."""
+    """What the master does first, whoever starts it."""
     logs.configure(config.log_level, config.log_format)
     _allow_many_files()
 
@@ -172,6 +149,7 @@ class Worker(GeventWorker):
 
     here: ClassVar["Worker | None"] = None
     """The one that this process is."""
+    open_connections = 0
 
     def init_process(self) -> None:
         Worker.here = self
@@ -200,43 +178,46 @@ class Worker(GeventWorker):
         super().init_signals()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
+    def handle(self, listener: Any, client: Any, addr: Any) -> None:
+        self.open_connections += 1
+        try:
+            super().handle(listener, client, addr)
+        finally:
+            self.open_connections -= 1
+
+    def timeout_ctx(self) -> Patience:
+        """Give a client time to think, unless others need its place."""
+        is_crowded = self.open_connections > self.worker_connections / 2
+        return Patience(CROWDED_SECONDS if is_crowded else self.cfg.keepalive)
+
     def handle_request(self, listener_name: Any, req: Any, sock: Any, addr: Any) -> None:
         """Let go of a client that takes nothing any more, without a traceback for each of them."""
+        req.body = body = TimelyBody(req)
         try:
             super().handle_request(listener_name, req, sock, addr)
         except OSError as error:
             self.log.debug("A client is gone: %s", error)
             raise StopIteration from None
+        finally:
+            body.answered()
 
     def handle_error(self, req: Any, client: Any, addr: Any, exc: BaseException) -> None:
-        """Refuse what is not HTTP, or has failed outside of the application, with an id too.
+        """Refuse what is not HTTP, or has failed outside of the application.
 
-        As gunicorn itself does it, but the log gets nothing of what was sent: it can be a token.
+        The log gets nothing of what was sent: there may be a token in it.
         """
         if isinstance(exc, gevent.GreenletExit):  # the worker ends, and this client has to go
             return
         # Imported here: Flask is for the workers only.
         from service.api import observation
 
-        if isinstance(exc, ParseException) and not isinstance(exc, _OWN_FAULTS):
-            status, said, code = (
-                _NOT_HTTP.get(type(exc), HTTPStatus.BAD_REQUEST),
-                str(exc),
-                "not_http",
-            )
-        else:
-            status, said, code = HTTPStatus.INTERNAL_SERVER_ERROR, "", "internal_error"
-            self.log.error("A request failed outside of the application", exc_info=exc)
         seen = current.request() or current.begin(req.method if req else "")
-        seen.status, seen.code, seen.address = status, code, addr[0] if addr else ""
-        page = f"<html><title>{status.phrase}</title><p>{html.escape(said)}</p></html>"
-        head = (
-            f"HTTP/1.1 {status.value} {status.phrase}\r\nConnection: close\r\n"
-            f"Content-Type: text/html\r\nContent-Length: {len(page.encode())}\r\n"
-            f"{observation.HEADER}: {seen.id}\r\n\r\n"
-        )
+        seen.address = addr[0] if addr else ""
+        seen.status = status_of(exc)
+        if seen.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+            self.log.error("A request failed outside of the application", exc_info=exc)
         with suppress(OSError):  # it may be gone
-            write_nonblock(client, (head + page).encode())
+            seen.code = refuse(client, seen.status, {observation.HEADER: seen.id})
         observation.tell(seen)
 
 

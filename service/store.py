@@ -287,7 +287,7 @@ class Store:
         match answer:
             case [b"gone"]:
                 if _is_open(game):  # the entry went first
-                    with suppress(StoreUnavailable), self._slot():
+                    with suppress(StoreUnavailable), self._slot("script_load"):
                         self._redis.zrem(_OPEN, _entry(game))
                 raise _no_such_game()
             case [b"lost", record, earlier]:
@@ -400,12 +400,12 @@ class Store:
         pipeline = self._redis.pipeline(transaction=False)
         pipeline.get(_CENSUS)
         pipeline.set(_CENSUS_TAKEN, 1, nx=True, px=_CENSUS_MS)
-        with self._slot():
+        with self._slot("census"):
             kept, is_ours_to_take = _answers(pipeline)
         if not is_ours_to_take:
             return msgspec.json.decode(kept, type=Census) if kept else None
         census = self.counted(now)
-        with self._slot():
+        with self._slot("census"):
             self._redis.set(_CENSUS, msgspec.json.encode(census), px=_CENSUS_KEPT_MS)
         return census
 
@@ -439,7 +439,7 @@ class Store:
             pipeline = self._redis.pipeline(transaction=False)
             for game_id in game_ids:
                 pipeline.hget(_key(game_id, "game"), "record")
-            with self._slot():
+            with self._slot("all_games"):
                 records = _answers(pipeline)
             for record in filter(None, records):
                 try:
@@ -454,7 +454,7 @@ class Store:
         for key in keys:
             pipeline.memory_usage(key)
             pipeline.pttl(key)
-        with self._slot():
+        with self._slot("kept"):
             answers = iter(_answers(pipeline))
         return tuple(
             Kept(key.decode(), size, lifetime)
@@ -478,7 +478,7 @@ class Store:
             pipeline = self._redis.pipeline(transaction=False)
             pipeline.unlink(*keys)
             pipeline.publish(bell_of(game_id), 0)
-            with self._slot():
+            with self._slot("delete"):
                 if _answers(pipeline)[0]:
                     found.add(game_id)
         # From here on nobody takes a seat in them any more.
@@ -486,30 +486,30 @@ class Store:
             for claim in page:
                 if _id_in(claim) in wanted:
                     found.add(_id_in(claim))
-                    with self._slot():
+                    with self._slot("delete"):
                         self._redis.unlink(claim)
         self._forget_entries(wanted)
         return tuple(game_id for game_id in game_ids if game_id in found)
 
     def freeze(self, freeze: Freeze) -> None:
         """Let no tables be made from now on."""
-        with self._slot():
+        with self._slot("freeze"):
             self._redis.set(_FROZEN, msgspec.json.encode(freeze))
 
     def thaw(self) -> bool:
         """Let tables be made again; says whether they were not."""
-        with self._slot():
+        with self._slot("thaw"):
             return bool(self._redis.delete(_FROZEN))
 
     def frozen(self) -> Freeze | None:
         """Whether no tables are made, and why."""
-        with self._slot():
+        with self._slot("frozen"):
             freeze = cast(bytes | None, self._redis.get(_FROZEN))
         return msgspec.json.decode(freeze, type=Freeze) if freeze else None
 
     def servers(self) -> tuple[Server, ...]:
         """What each server says of itself that new games are written to."""
-        with self._slot():
+        with self._slot("info"):
             return tuple(_server(each.info()) for each in self._primaries())
 
     def _primaries(self) -> tuple[redis.Redis, ...]:
@@ -520,7 +520,7 @@ class Store:
         for server in self._primaries():
             cursor = None
             while cursor != 0:
-                with self._slot():
+                with self._slot("scan"):
                     cursor, keys = cast(
                         tuple[int, list[bytes]],
                         server.scan(cursor or 0, match=pattern, count=_SCANNED),
@@ -537,7 +537,7 @@ class Store:
         pipeline = self._redis.pipeline(transaction=False)
         for game_id in game_ids:
             pipeline.hmget(_key(game_id, "game"), "version", "standing")
-        with self._slot():
+        with self._slot("standings"):
             answers = _answers(pipeline)
         untold = []
         for game_id, (version, standing) in zip(game_ids, answers, strict=True):
@@ -559,7 +559,7 @@ class Store:
             pipeline = self._redis.pipeline(transaction=False)
             for key in keys:
                 pipeline.get(key)
-            with self._slot():
+            with self._slot("forget_creations"):
                 made = _answers(pipeline)
             gone = [
                 key
@@ -567,14 +567,14 @@ class Store:
                 if game_id and game_id.decode() in game_ids
             ]
             for key in gone:  # one by one: they may be on different nodes
-                with self._slot():
+                with self._slot("forget_creations"):
                     self._redis.unlink(key)
 
     def _forget_entries(self, game_ids: Container[str]) -> None:
         """Take tables out of the index of open ones, whenever they say that they were made."""
         cursor = None
         while cursor != 0:
-            with self._slot():
+            with self._slot("forget_entries"):
                 cursor, entries = cast(
                     tuple[int, list[tuple[bytes, float]]],
                     self._redis.zscan(_OPEN, cursor or 0, count=_SCANNED),

@@ -679,7 +679,7 @@ class Tables:
     def _guard_not_frozen(self, game_id: str | None = None) -> None:
         """New tables are made at the moment, or that one is there. Raises TablesFrozen."""
         freeze = self._store.frozen()
-        if freeze is None or (game_id and self._store.load_many([game_id]) != (None,)):
+        if freeze is None or (game_id and self._store.load_many([game_id]) != (Unseen.GONE,)):
             return
         if freeze.reason:
             raise TablesFrozen(
