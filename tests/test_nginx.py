@@ -82,7 +82,7 @@ def server(place: Path, redis_url: str) -> Iterator[str]:
 
 @contextmanager
 def behind(place: Path, redis_url: str) -> Iterator[Service]:
-    environment = {"RUMMY_REDIS_URL": redis_url, "RUMMY_PROXIES": "1"}
+    environment = {"RUMMY_REDIS_URL": redis_url, "RUMMY_PROXIES": "1", "RUMMY_RATE_LIMITS": "false"}
     with serving(place, "--workers", "1", **environment) as service:
         yield service
 
