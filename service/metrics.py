@@ -102,18 +102,19 @@ CONFLICTS = Counter(
 
 STORE_SECONDS = Histogram(
     "rummy_store_seconds",
-    "How long the store took, by what it was asked for.",
+    "How long the store took, to `read`, to make a `change`, or for a `ping`.",
     ["call"],
     buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 1.0),
     registry=_registry,
 )
 STORE_ERRORS = Counter(
     "rummy_store_errors",
-    "Calls to the store that failed: no `connection`, no answer in time (`timeout`), or `refused`.",
+    "Calls to the store that failed: no `connection`, no answer in time (`timeout`), a change that "
+    "was refused (`read_only`), or anything (`refused`).",
     ["error"],
     registry=_registry,
 )
-for _error in ("connection", "timeout", "refused"):
+for _error in ("connection", "timeout", "read_only", "refused"):
     STORE_ERRORS.labels(_error)
 STORE_QUEUE = Gauge(
     "rummy_store_queue",

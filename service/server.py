@@ -1,40 +1,30 @@
 """gunicorn, set up for many waiting players, and the embedded store at its side."""
 
 import errno
-import logging
 import os
 import resource
-import signal
 import socket
 import time
 from contextlib import suppress
-from http import HTTPStatus
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 from wsgiref.types import WSGIApplication
 
 import click
-import gevent
-import msgspec
 from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
 from gunicorn.glogging import Logger
-from gunicorn.workers.ggevent import GeventWorker
 
-from service import current, logs, metrics_folder
+from service import logs, metrics_folder
 from service.config import Config, load_config
-from service.connections import CROWDED_SECONDS, Patience, TimelyBody, refuse, status_of
 from service.embedded import EmbeddedStore, EmbeddedStoreError
+from service.worker import Worker
 
 _BACKLOG = 2048
 _MOST_FILES = 10_240
 """Room for `worker_connections` and the store in each worker; what macOS grants at the most."""
 
 _PORT_SECONDS = 2.0
-_NOTIFY_SECONDS = 1.0
-"""How often gunicorn's gevent workers say that they live."""
-
-_log = logging.getLogger(__name__)
 
 
 class ServerError(Exception):
@@ -55,8 +45,7 @@ def serve(config: Config, *, host: str, port: int, workers: int, data_directory:
     # Started here, in the main thread of the master: Linux ends the server with that thread. The
     # workers leave through this block too, but a forked child cannot stop the store.
     with EmbeddedStore(data_directory) as store:
-        config = msgspec.structs.replace(config, redis_url=store.url)
-        _Application(config, listener, workers, store).run()
+        _Application(config.with_own_store(store.url), listener, workers, store).run()
 
 
 def settings(config: Config) -> dict[str, Any]:
@@ -128,11 +117,21 @@ class _Master(Arbiter):
     def manage_workers(self) -> None:
         """Look after the workers, and after the store: called each second and when a child ends."""
         super().manage_workers()
+        store = self.app.store
+        if store is None:
+            return
         try:
-            if self.app.store is not None and self.app.store.revive():
-                self.log.warning("The embedded Valkey had ended and was started again")
+            revived = store.revive()
         except EmbeddedStoreError as error:
             self.log.error("The embedded Valkey has ended: %s", error)
+            return
+        if revived:
+            self.log.warning("The embedded Valkey had ended and was started again")
+        if store.watch_the_disk() or (revived and store.is_full):
+            if store.is_full:
+                self.log.error("The disk is full: games can be looked at, but not go on")
+            else:
+                self.log.warning("There is room on the disk again: games go on")
 
 
 class _Log(Logger):
@@ -142,89 +141,6 @@ class _Log(Logger):
         super().setup(cfg)
         self.error_log.handlers.clear()
         self.error_log.propagate = True
-
-
-class Worker(GeventWorker):
-    """A gevent worker that ends without a word, and does not complain of clients that are gone."""
-
-    here: ClassVar["Worker | None"] = None
-    """The one that this process is."""
-    open_connections = 0
-
-    def init_process(self) -> None:
-        Worker.here = self
-        super().init_process()
-
-    def run(self) -> None:
-        # Imported here: what counts is for the workers only.
-        from service import metrics
-
-        gevent.get_hub().print_exception = _log_exception
-        metrics.worker_began()
-        self._notified = time.monotonic()
-        super().run()
-
-    def notify(self) -> None:
-        """Tell the master that this worker lives, each second, and the metrics how late that is."""
-        from service import metrics
-
-        super().notify()
-        now = time.monotonic()
-        metrics.LOOP_LAG.set(max(0.0, now - self._notified - _NOTIFY_SECONDS))
-        self._notified = now
-
-    def init_signals(self) -> None:
-        """Leave Ctrl-C to the master: a worker that is told to end twice ends with a traceback."""
-        super().init_signals()
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-    def handle(self, listener: Any, client: Any, addr: Any) -> None:
-        self.open_connections += 1
-        try:
-            super().handle(listener, client, addr)
-        finally:
-            self.open_connections -= 1
-
-    def timeout_ctx(self) -> Patience:
-        """Give a client time to think, unless others need its place."""
-        is_crowded = self.open_connections > self.worker_connections / 2
-        return Patience(CROWDED_SECONDS if is_crowded else self.cfg.keepalive)
-
-    def handle_request(self, listener_name: Any, req: Any, sock: Any, addr: Any) -> None:
-        """Let go of a client that takes nothing any more, without a traceback for each of them."""
-        req.body = body = TimelyBody(req)
-        try:
-            super().handle_request(listener_name, req, sock, addr)
-        except OSError as error:
-            self.log.debug("A client is gone: %s", error)
-            raise StopIteration from None
-        finally:
-            body.answered()
-
-    def handle_error(self, req: Any, client: Any, addr: Any, exc: BaseException) -> None:
-        """Refuse what is not HTTP, or has failed outside of the application.
-
-        The log gets nothing of what was sent: there may be a token in it.
-        """
-        if isinstance(exc, gevent.GreenletExit):  # the worker ends, and this client has to go
-            return
-        # Imported here: Flask is for the workers only.
-        from service.api import observation
-
-        seen = current.request() or current.begin(req.method if req else "")
-        seen.address = addr[0] if addr else ""
-        seen.status = status_of(exc)
-        if seen.status == HTTPStatus.INTERNAL_SERVER_ERROR:
-            self.log.error("A request failed outside of the application", exc_info=exc)
-        with suppress(OSError):  # it may be gone
-            seen.code = refuse(client, seen.status, {observation.HEADER: seen.id})
-        observation.tell(seen)
-
-
-def _log_exception(context: object, kind: Any, error: Any, trace: Any) -> None:
-    """Take what gevent would print of a greenlet that failed into the log."""
-    if isinstance(error, BaseException):
-        _log.error("%r failed", context, exc_info=(kind, error, trace))
 
 
 def _application(config: Config) -> WSGIApplication:

@@ -81,6 +81,7 @@ from service.seating import (
     seen_from,
     with_computers,
 )
+from service.servers import Readiness
 from service.store import Mark, Store, Unseen
 from service.text import Text
 from service.tokens import (
@@ -99,6 +100,9 @@ from service.watch import Watch
 
 HEARTBEAT_SECONDS = 15.0
 """How long a follower hears nothing at the most."""
+
+_BUSY_SECONDS = 0.25
+"""A worker is busy if a request has to wait so long for its turn."""
 
 _PAGE = 100
 _MOST_WAITED_EVENTS = 1000
@@ -594,9 +598,13 @@ class Tables:
         """When the game is deleted if it does not change any more (milliseconds)."""
         return self._store.expires_at(game)
 
-    def check_store(self) -> None:
-        """Raises StoreUnavailable if the store does not answer."""
-        self._store.ping()
+    def readiness(self) -> Readiness:
+        """Whether this process can serve, and how well. Raises StoreUnavailable if it cannot."""
+        status = self._store.readiness()
+        began = time.monotonic()
+        time.sleep(0)  # after everybody else in this process who has something to do
+        late = time.monotonic() - began
+        return "busy" if status == "ok" and late >= _BUSY_SECONDS else status
 
     # ----------------------------------------------------------------------------- how it is done
 

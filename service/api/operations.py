@@ -4,7 +4,8 @@ from flask import Response, abort, current_app, request
 
 from service import errors, metrics
 from service.api.http import PLAIN, Blueprint, answer, tables
-from service.views import Health
+from service.text import Text
+from service.views import Health, Readiness
 
 operations = Blueprint("operations", __name__, description="For those who run the service.")
 
@@ -21,16 +22,20 @@ def healthz() -> Response:
 
 
 @operations.route("/readyz", methods=["GET"])
-@operations.response(200, "Health", description="It is.")
-@operations.refuses(errors.StoreUnavailable)
+@operations.response(200, "Readiness", description="It can.")
+@operations.refuses(errors.StoreUnavailable, errors.Stopping)
 @operations.doc(operationId="getReadiness", security=[])
 def readyz() -> Response:
     """Whether the service can serve
 
-    Asks the store, and refuses if that does not answer in time.
+    Refused if the store does not answer in time, or if this process is about to end: then it should
+    get no requests. It can serve as well as any other if it is `busy` or the store is `read_only`,
+    so go on sending it requests.
     """
-    tables().check_store()
-    return answer(Health("ok"))
+    stopping = current_app.config["STOPPING"]
+    if stopping and stopping():
+        raise errors.Stopping(Text("This process is about to end; ask another one."))
+    return answer(Readiness(tables().readiness()))
 
 
 @operations.route("/metrics", methods=["GET"])
@@ -57,5 +62,5 @@ def counted() -> Response:
     return response
 
 
-ANSWERS = (Health,)
+ANSWERS = (Health, Readiness)
 """The structures that these endpoints answer with, for the contract."""

@@ -220,7 +220,8 @@ def of_server(status: int) -> tuple[str, bytes]:
         instance="",
         code=code,
     )
-    return code, msgspec.json.encode(problem)
+    english = language.translator(language.LANGUAGES[0])
+    return code, msgspec.json.encode(_said(problem, english))
 
 
 def _http_error(error: HTTPException) -> Response:
