@@ -66,6 +66,8 @@ WAITING = Gauge(
     registry=_registry,
     multiprocess_mode="livesum",
 )
+for _how in ("wait", "stream"):
+    WAITING.labels(_how)
 WAIT_SECONDS = Histogram(
     "rummy_wait_seconds",
     "How long requests with `wait` waited for news.",

@@ -94,8 +94,15 @@ _FRESH_SECONDS = 1.0
 _REFUSING_SECONDS = 30.0
 """So long a refused change is thought to be the rule."""
 
-Readiness = Literal["ok", "busy", "read_only"]
-"""`busy`: as many wait for a connection as there are. `read_only`: Redis takes no changes."""
+
+class Condition(Struct, frozen=True):
+    """How the store is, if it answers.
+
+    `busy`: as many wait for a connection as there are. `read_only`: it takes no changes.
+    """
+
+    busy: bool
+    read_only: bool
 
 
 class Expiry(Struct, frozen=True):
@@ -312,24 +319,24 @@ class Store:
                 count = min(2 * count, left)
         return tuple(found), before
 
-    def readiness(self) -> Readiness:
+    def condition(self) -> Condition:
         """How it is. Raises StoreUnavailable if Redis does not answer.
 
-        It is not asked if it has just answered somebody, so that this is told at once when many
-        wait for it, and costs nothing however often it is asked for.
+        It is not asked if it has just answered somebody: so this is told at once when many wait for
+        it, and costs nothing however often somebody wants to know.
         """
         if time.monotonic() - self._answered_at > _FRESH_SECONDS:
             try:
                 with self._slot("ping"):
                     self._redis.ping()
             except StoreUnavailable as error:
-                # When the disk is full this is refused too, with everything that changes something.
-                if _kind(error.__cause__) == "read_only":
-                    return "read_only"
-                raise
-        if time.monotonic() - self._refused_at < _REFUSING_SECONDS:
-            return "read_only"
-        return "busy" if self._slots.waiting >= _CONNECTIONS else "ok"
+                # A full disk has this refused too, with everything that changes something.
+                if _kind(error.__cause__) != "read_only":
+                    raise
+        return Condition(
+            busy=self._slots.waiting >= _CONNECTIONS,
+            read_only=time.monotonic() - self._refused_at < _REFUSING_SECONDS,
+        )
 
     def expires_at(self, game: Game) -> int:
         """When the game will be deleted if nothing more happens, in ms since 1970."""

@@ -29,13 +29,14 @@ def readyz() -> Response:
     """Whether the service can serve
 
     Refused if the store does not answer in time, or if this process is about to end: then it should
-    get no requests. It can serve as well as any other if it is `busy` or the store is `read_only`,
-    so go on sending it requests.
+    get no requests. One that is `busy`, or whose store is `read_only`, is ready: it serves as well
+    as it can, and no other would serve better.
     """
     stopping = current_app.config["STOPPING"]
     if stopping and stopping():
         raise errors.Stopping(Text("This process is about to end; ask another one."))
-    return answer(Readiness(tables().readiness()))
+    condition = tables().condition()
+    return answer(Readiness("ok", busy=condition.busy, read_only=condition.read_only))
 
 
 @operations.route("/metrics", methods=["GET"])
