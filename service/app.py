@@ -6,6 +6,7 @@ from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from service import api
+from service.api import cors, rate_limits
 from service.api.deprecation import DEPRECATED, Deprecated
 from service.api.observation import Observed
 from service.config import Config
@@ -39,8 +40,13 @@ def create_app(
             config.expire_running_seconds,
             config.expire_finished_seconds,
         ),
+        config.record_format,
     )
     api.register(app, Tables(store, Watch(url, stopping)), deprecated)
+    if config.rate_limits:
+        rate_limits.register(app, config)
+    if config.cors_origins:
+        cors.register(app, config.cors_origins)
     if config.proxies:
         hops = config.proxies
         # Flask means this attribute to be wrapped, but its type is that of a method.

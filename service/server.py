@@ -1,62 +1,31 @@
 """gunicorn, set up for many waiting players, and the embedded store at its side."""
 
 import errno
-import html
-import logging
 import os
 import resource
-import signal
 import socket
 import time
 from contextlib import suppress
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from wsgiref.types import WSGIApplication
 
 import click
-import gevent
 import msgspec
 from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
 from gunicorn.glogging import Logger
-from gunicorn.http.errors import (
-    ConfigurationProblem,
-    ExpectationFailed,
-    InvalidResponseHeader,
-    InvalidResponseHeaderName,
-    LimitRequestHeaders,
-    LimitRequestLine,
-    ParseException,
-    UnsupportedTransferCoding,
-)
-from gunicorn.util import write_nonblock
-from gunicorn.workers.ggevent import GeventWorker
 
-from service import current, logs, metrics_folder
-from service.config import Config
+from service import logs, metrics_folder
+from service.config import Config, load_config
 from service.embedded import EmbeddedStore, EmbeddedStoreError
+from service.worker import Worker
 
 _BACKLOG = 2048
 _MOST_FILES = 10_240
 """Room for `worker_connections` and the store in each worker; what macOS grants at the most."""
 
 _PORT_SECONDS = 2.0
-_NOTIFY_SECONDS = 1.0
-"""How often gunicorn's gevent workers say that they live."""
-
-_NOT_HTTP = {
-    LimitRequestLine: HTTPStatus.REQUEST_URI_TOO_LONG,
-    LimitRequestHeaders: HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
-    UnsupportedTransferCoding: HTTPStatus.NOT_IMPLEMENTED,
-    ExpectationFailed: HTTPStatus.EXPECTATION_FAILED,
-}
-"""The status that what is not HTTP is refused with, where that is not 400."""
-
-_OWN_FAULTS = (ConfigurationProblem, InvalidResponseHeader, InvalidResponseHeaderName)
-"""What gunicorn raises like what is not HTTP, though no client can help it."""
-
-_log = logging.getLogger(__name__)
 
 
 class ServerError(Exception):
@@ -69,8 +38,7 @@ def serve(config: Config, *, host: str, port: int, workers: int, data_directory:
     With no Redis in the config a Valkey of our own runs meanwhile, its data in the directory.
     Leaves by SystemExit. Raises ServerError and EmbeddedStoreError when it cannot start.
     """
-    logs.configure(config.log_level, config.log_format)
-    _allow_many_files()
+    prepare(config)
     listener = _listen(host, port)
     if config.redis_url is not None:
         _Application(config, listener, workers, store=None).run()
@@ -80,6 +48,38 @@ def serve(config: Config, *, host: str, port: int, workers: int, data_directory:
     with EmbeddedStore(data_directory) as store:
         config = msgspec.structs.replace(config, redis_url=store.url)
         _Application(config, listener, workers, store).run()
+
+
+def settings(config: Config) -> dict[str, Any]:
+    """What gunicorn has to be told, whoever starts it, but for its address and the workers."""
+    return (metrics_folder.hooks() if config.metrics else {}) | {
+        "worker_class": Worker,
+        "worker_connections": 4000,
+        "keepalive": 30,
+        "graceful_timeout": 4,
+        "limit_request_line": 2048,
+        "limit_request_fields": 64,
+        # Heartbeats in memory: a busy disk must not make a worker look dead.
+        "worker_tmp_dir": "/dev/shm" if os.access("/dev/shm", os.W_OK) else None,  # noqa: S108 (gunicorn makes the names)
+        "control_socket_disable": True,
+        # Which proxy is believed is the application's to decide (RUMMY_PROXIES).
+        "forwarded_allow_ips": "",
+        "secure_scheme_headers": {},
+        "loglevel": config.log_level,
+        "logger_class": _Log,
+        "proc_name": "rummy",
+    }
+
+
+def application() -> WSGIApplication:
+    """The service as the environment wants it, for workers of a gunicorn that others started."""
+    return _application(load_config(os.environ))
+
+
+def prepare(config: Config) -> None:
+    """What the master does first, whoever starts it."""
+    logs.configure(config.log_level, config.log_format)
+    _allow_many_files()
 
 
 def _allow_many_files() -> None:
@@ -96,27 +96,10 @@ class _Application(BaseApplication):
         self, config: Config, listener: socket.socket, workers: int, store: EmbeddedStore | None
     ) -> None:
         self.store = store
-        self.worker: _Worker | None = None
         self._config = config
-        self._settings: dict[str, Any] = {
+        self._settings = settings(config) | {
             "bind": f"fd://{listener.detach()}",
             "workers": workers,
-            "worker_class": _Worker,
-            "worker_connections": 4000,
-            "keepalive": 30,
-            "graceful_timeout": 4,
-            "limit_request_line": 2048,
-            "limit_request_fields": 64,
-            # Heartbeats in memory: a busy disk must not make a worker look dead.
-            "worker_tmp_dir": "/dev/shm" if os.access("/dev/shm", os.W_OK) else None,  # noqa: S108 (gunicorn makes the names)
-            "control_socket_disable": True,
-            # Which proxy is believed is the application's to decide (RUMMY_PROXIES).
-            "forwarded_allow_ips": "",
-            "secure_scheme_headers": {},
-            "loglevel": config.log_level,
-            "logger_class": _Log,
-            "proc_name": "rummy",
-            **(metrics_folder.hooks() if config.metrics else {}),
             "when_ready": _greet,
         }
         super().__init__()
@@ -126,27 +109,31 @@ class _Application(BaseApplication):
             self.cfg.set(name, value)
 
     def load(self) -> WSGIApplication:
-        # Imported in the worker, after gevent has patched what it builds on.
-        from service.app import create_app
-
-        return create_app(self._config, stopping=self._is_stopping)
+        return _application(self._config)
 
     def run(self) -> None:
         _Master(self).run()
-
-    def _is_stopping(self) -> bool:
-        return self.worker is not None and not self.worker.alive
 
 
 class _Master(Arbiter):
     def manage_workers(self) -> None:
         """Look after the workers, and after the store: called each second and when a child ends."""
         super().manage_workers()
+        store = self.app.store
+        if store is None:
+            return
         try:
-            if self.app.store is not None and self.app.store.revive():
-                self.log.warning("The embedded Valkey had ended and was started again")
+            revived = store.revive()
         except EmbeddedStoreError as error:
             self.log.error("The embedded Valkey has ended: %s", error)
+            return
+        if revived:
+            self.log.warning("The embedded Valkey had ended and was started again")
+        if store.watch_the_disk() or (revived and store.is_full):
+            if store.is_full:
+                self.log.error("The disk is full: games can be looked at, but not go on")
+            else:
+                self.log.warning("There is room on the disk again: games go on")
 
 
 class _Log(Logger):
@@ -158,78 +145,15 @@ class _Log(Logger):
         self.error_log.propagate = True
 
 
-class _Worker(GeventWorker):
-    def init_process(self) -> None:
-        self.app.worker = self
-        super().init_process()
+def _application(config: Config) -> WSGIApplication:
+    # Imported in the worker, after gevent has patched what it builds on.
+    from service.app import create_app
 
-    def run(self) -> None:
-        # Imported here: what counts is for the workers only.
-        from service import metrics
-
-        gevent.get_hub().print_exception = _log_exception
-        metrics.worker_began()
-        self._notified = time.monotonic()
-        super().run()
-
-    def notify(self) -> None:
-        """Tell the master that this worker lives, each second, and the metrics how late that is."""
-        from service import metrics
-
-        super().notify()
-        now = time.monotonic()
-        metrics.LOOP_LAG.set(max(0.0, now - self._notified - _NOTIFY_SECONDS))
-        self._notified = now
-
-    def init_signals(self) -> None:
-        """Leave Ctrl-C to the master: a worker that is told to end twice ends with a traceback."""
-        super().init_signals()
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-    def handle_request(self, listener_name: Any, req: Any, sock: Any, addr: Any) -> None:
-        """Let go of a client that takes nothing any more, without a traceback for each of them."""
-        try:
-            super().handle_request(listener_name, req, sock, addr)
-        except OSError as error:
-            self.log.debug("A client is gone: %s", error)
-            raise StopIteration from None
-
-    def handle_error(self, req: Any, client: Any, addr: Any, exc: BaseException) -> None:
-        """Refuse what is not HTTP, or has failed outside of the application, with an id too.
-
-        As gunicorn itself does it, but the log gets nothing of what was sent: it can be a token.
-        """
-        if isinstance(exc, gevent.GreenletExit):  # the worker ends, and this client has to go
-            return
-        # Imported here: Flask is for the workers only.
-        from service.api import observation
-
-        if isinstance(exc, ParseException) and not isinstance(exc, _OWN_FAULTS):
-            status, said, code = (
-                _NOT_HTTP.get(type(exc), HTTPStatus.BAD_REQUEST),
-                str(exc),
-                "not_http",
-            )
-        else:
-            status, said, code = HTTPStatus.INTERNAL_SERVER_ERROR, "", "internal_error"
-            self.log.error("A request failed outside of the application", exc_info=exc)
-        seen = current.request() or current.begin(req.method if req else "")
-        seen.status, seen.code, seen.address = status, code, addr[0] if addr else ""
-        page = f"<html><title>{status.phrase}</title><p>{html.escape(said)}</p></html>"
-        head = (
-            f"HTTP/1.1 {status.value} {status.phrase}\r\nConnection: close\r\n"
-            f"Content-Type: text/html\r\nContent-Length: {len(page.encode())}\r\n"
-            f"{observation.HEADER}: {seen.id}\r\n\r\n"
-        )
-        with suppress(OSError):  # it may be gone
-            write_nonblock(client, (head + page).encode())
-        observation.tell(seen)
+    return create_app(config, stopping=_is_stopping)
 
 
-def _log_exception(context: object, kind: Any, error: Any, trace: Any) -> None:
-    """Take what gevent would print of a greenlet that failed into the log."""
-    if isinstance(error, BaseException):
-        _log.error("%r failed", context, exc_info=(kind, error, trace))
+def _is_stopping() -> bool:
+    return Worker.here is not None and not Worker.here.alive
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -1,12 +1,14 @@
 """All of Redis: the keys, the connection, loading, and the one way to write.
 
-Of a game there are `rummy:{ID}:game` (hash: record, version, nonces of the last commits, and by
-seat the last requests with an Idempotency-Key), `rummy:{ID}:events` (stream, an event's number is
+Of a game there are `rummy:{ID}:game` (hash: record, version, nonces of the last commits, `standing`
+(version, status and deadline, to be counted by), and by seat the last requests with an
+Idempotency-Key), `rummy:{ID}:events` (stream, an event's number is
 its id), `rummy:{ID}:deals` (list of results), `rummy:{ID}:begins` (hash: by deal the event that it
 begins with), `rummy:{ID}:claim:…` (a request with such a key that took a seat) and the channel
 `rummy:{ID}:bell`, on which each new version is published. The braces keep them on one node of a
 cluster. `rummy:open` is the index of open tables, `rummy:create:…` the id of the game that a
-request with an Idempotency-Key makes.
+request with an Idempotency-Key makes, `rummy:census` how many games there were when they were last
+counted, `rummy:frozen` says that no tables are made.
 
 Every method raises StoreUnavailable within about a second when Redis is down, stalled or refuses to
 work, and works again as soon as Redis does.
@@ -19,8 +21,9 @@ import secrets
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from enum import Enum, auto
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -35,11 +38,15 @@ from redis.retry import Retry
 from service import metrics
 from service.errors import BadCursor, NoSuchGame, StoreUnavailable, UnreadableRecord
 from service.game import (
+    STATUSES,
+    WRITTEN,
     Closed,
     Game,
     Logged,
+    RecordFormat,
     Remembered,
     Started,
+    Status,
     decode,
     decode_event,
     decode_result,
@@ -73,6 +80,15 @@ _CLAIM_MS = 24 * 3_600_000
 
 _LOG_PAGE = 1000
 """So many entries of the log are read at a time."""
+
+_CENSUS = "rummy:census"
+_CENSUS_TAKEN = "rummy:census:taken"
+_CENSUS_MS = 60_000
+_CENSUS_KEPT_MS = 10 * _CENSUS_MS
+_FROZEN = "rummy:frozen"
+
+_SCANNED = 500
+"""So many keys the server looks at in one go: well under a millisecond of its time."""
 
 _CONNECTIONS = 32
 _RETRIES = 2
@@ -113,6 +129,13 @@ class Expiry(Struct, frozen=True):
     finished_seconds: int
 
 
+class Unseen(Enum):
+    """Why one of many games cannot be seen: it is gone, or another version wrote its record."""
+
+    GONE = auto()
+    UNREADABLE = auto()
+
+
 class Mark(Struct, frozen=True):
     """What a request with an Idempotency-Key is known by.
 
@@ -123,6 +146,53 @@ class Mark(Struct, frozen=True):
     key: str
     request: str
     owner: str = ""
+
+
+class Census(Struct, frozen=True, kw_only=True):
+    """How many games there were when they were counted, in ms since 1970.
+
+    `overdue_since` is the oldest deadline that had passed by then: nobody has looked at that game
+    since. `unreadable` are those that another version of the service wrote.
+    """
+
+    games: dict[Status, int]
+    unreadable: int
+    overdue_since: int | None
+    taken_at: int
+    took_seconds: float
+
+
+class Freeze(Struct, frozen=True):
+    """That no tables are made: since when (ms since 1970), and why, for people; empty: unsaid."""
+
+    since: int
+    reason: str
+
+
+class Kept(Struct, frozen=True):
+    """One key of a game: the bytes that it takes, and the ms after which it goes (-1: never)."""
+
+    key: str
+    bytes: int
+    expires_in_ms: int
+
+
+class Server(Struct, frozen=True, kw_only=True):
+    """What a server of the store says of itself; texts and numbers as it says them."""
+
+    kind: str
+    version: str
+    role: str
+    replicas: int
+    clients: int
+    memory_bytes: int
+    memory_limit_bytes: int
+    """0: none."""
+    eviction: str
+    append_only: bool
+    last_write: str
+    """Whether it could write its append-only file the last time: `ok`, or else."""
+    last_save: str
 
 
 class LostRace(Exception):
@@ -140,9 +210,16 @@ class LostRace(Exception):
 class Store:
     """The games in one Redis. Made without touching it; each worker process needs its own."""
 
-    def __init__(self, url: str, timeout_seconds: float, expiry: Expiry) -> None:
+    def __init__(
+        self,
+        url: str,
+        timeout_seconds: float,
+        expiry: Expiry,
+        record_format: RecordFormat = WRITTEN,
+    ) -> None:
         self._redis = _client(url, timeout_seconds)
         self._expiry = expiry
+        self._record_format = record_format
         self._slots = _Slots(_CONNECTIONS)
         self._troubles = 0
         self._answered_at = -math.inf
@@ -184,14 +261,14 @@ class Store:
             earlier = self._redis.set(_create(mark), new_id, nx=True, get=True, px=_CLAIM_MS)
         return cast(bytes, earlier).decode() if earlier else new_id
 
-    def load_many(self, game_ids: Sequence[str]) -> tuple[Game | None, ...]:
-        """The games in that order, in one round trip; None for those that are gone."""
+    def load_many(self, game_ids: Sequence[str]) -> tuple[Game | Unseen, ...]:
+        """The games in that order, in one round trip, or why there is none to see."""
         pipeline = self._redis.pipeline(transaction=False)
         for game_id in game_ids:
             pipeline.hget(_key(game_id, "game"), "record")
         with self._slot():
             records = _answers(pipeline)
-        return tuple(None if record is None else decode(record) for record in records)
+        return tuple(_game_or_why_not(record) for record in records)
 
     def commit(
         self,
@@ -213,12 +290,13 @@ class Store:
         arguments = [
             bell_of(game.id),
             game.version,
-            encode(game),
+            encode(game, self._record_format),
             secrets.token_hex(8),
             self._lifetime_ms(game),
             _CLAIM_MS,
             _field(mark) if mark and mark.owner else "",
             _memory(mark, remembered) if mark and remembered else "",
+            _standing(game),
             *_event_arguments(logged),
         ]
         with self._slot("change"):
@@ -229,6 +307,9 @@ class Store:
                 answer = self._send(game, keys, arguments)
         match answer:
             case [b"gone"]:
+                if _is_open(game):  # the entry went first
+                    with suppress(StoreUnavailable), self._slot("change"):
+                        self._redis.zrem(_OPEN, _entry(game))
                 raise _no_such_game()
             case [b"lost", record, earlier]:
                 metrics.CONFLICTS.inc()
@@ -342,11 +423,205 @@ class Store:
         """When the game will be deleted if nothing more happens, in ms since 1970."""
         return game.changed_at + self._lifetime_ms(game)
 
+    # --------------------------------------------------------------- all games, for operators
+
+    def census(self, now: int) -> Census | None:
+        """How many games there are, counted once a minute by all processes together.
+
+        What was counted last while somebody else counts, or None if nothing is known yet. One game
+        may be counted twice while the store grows.
+        """
+        pipeline = self._redis.pipeline(transaction=False)
+        pipeline.get(_CENSUS)
+        pipeline.set(_CENSUS_TAKEN, 1, nx=True, px=_CENSUS_MS)
+        with self._slot():
+            kept, is_ours_to_take = _answers(pipeline)
+        if not is_ours_to_take:
+            return msgspec.json.decode(kept, type=Census) if kept else None
+        census = self.counted(now)
+        with self._slot():
+            self._redis.set(_CENSUS, msgspec.json.encode(census), px=_CENSUS_KEPT_MS)
+        return census
+
+    def counted(self, now: int) -> Census:
+        """How many games there are, counted now (ms since 1970)."""
+        began = time.monotonic()
+        games = dict.fromkeys(STATUSES, 0)
+        unreadable, oldest = 0, now
+        for game_ids in self._all_ids():
+            for standing in self._standings(game_ids):
+                if standing is None:
+                    unreadable += 1
+                    continue
+                status, due = standing
+                games[status] += 1
+                oldest = min(oldest, due or oldest)
+        return Census(
+            games=games,
+            unreadable=unreadable,
+            overdue_since=oldest if oldest < now else None,
+            taken_at=now,
+            took_seconds=time.monotonic() - began,
+        )
+
+    def all_games(self) -> Iterator[Game | None]:
+        """Every game, in no order, as it is stored; None for one that cannot be read.
+
+        One may come twice while the store grows.
+        """
+        for game_ids in self._all_ids():
+            pipeline = self._redis.pipeline(transaction=False)
+            for game_id in game_ids:
+                pipeline.hget(_key(game_id, "game"), "record")
+            with self._slot():
+                records = _answers(pipeline)
+            for record in filter(None, records):
+                try:
+                    yield decode(record)
+                except UnreadableRecord:
+                    yield None
+
+    def kept(self, game_id: str) -> tuple[Kept, ...]:
+        """All keys of a game. Raises NoSuchGame for what cannot be an id."""
+        keys = sorted({key for keys in self._scan(_key(game_id, "*")) for key in keys})
+        pipeline = self._redis.pipeline(transaction=False)
+        for key in keys:
+            pipeline.memory_usage(key)
+            pipeline.pttl(key)
+        with self._slot():
+            answers = iter(_answers(pipeline))
+        return tuple(
+            Kept(key.decode(), size, lifetime)
+            for key, size, lifetime in zip(keys, answers, answers, strict=True)
+            if size is not None
+        )
+
+    def delete(self, game_ids: Sequence[str]) -> tuple[str, ...]:
+        """Delete all that is kept of these games; returns the ids of which there was anything.
+
+        Whoever waits for one of them is woken. A change that is just being made is not stored any
+        more, or is deleted too.
+        """
+        wanted = set(filter(_GAME_ID.fullmatch, game_ids))
+        parts = ("game", "events", "deals", "begins")
+        keys_of = {game_id: [_key(game_id, part) for part in parts] for game_id in wanted}
+        # The requests that made them go first: a repeat would make the game again under its id.
+        self._forget_creations(wanted)
+        found = set()
+        for game_id, keys in keys_of.items():
+            pipeline = self._redis.pipeline(transaction=False)
+            pipeline.unlink(*keys)
+            pipeline.publish(bell_of(game_id), 0)
+            with self._slot("change"):
+                if _answers(pipeline)[0]:
+                    found.add(game_id)
+        # From here on nobody takes a seat in them any more.
+        for page in self._scan("rummy:{*}:claim:*"):
+            for claim in page:
+                if _id_in(claim) in wanted:
+                    found.add(_id_in(claim))
+                    with self._slot("change"):
+                        self._redis.unlink(claim)
+        self._forget_entries(wanted)
+        return tuple(game_id for game_id in game_ids if game_id in found)
+
+    def freeze(self, freeze: Freeze) -> None:
+        """Let no tables be made from now on."""
+        with self._slot("change"):
+            self._redis.set(_FROZEN, msgspec.json.encode(freeze))
+
+    def thaw(self) -> bool:
+        """Let tables be made again; says whether they were not."""
+        with self._slot("change"):
+            return bool(self._redis.delete(_FROZEN))
+
+    def frozen(self) -> Freeze | None:
+        """Whether no tables are made, and why."""
+        with self._slot():
+            freeze = cast(bytes | None, self._redis.get(_FROZEN))
+        return msgspec.json.decode(freeze, type=Freeze) if freeze else None
+
+    def servers(self) -> tuple[Server, ...]:
+        """What each server says of itself that new games are written to."""
+        with self._slot():
+            return tuple(_server(each.info()) for each in self._primaries())
+
+    def _primaries(self) -> tuple[redis.Redis, ...]:
+        return (self._redis,)
+
+    def _scan(self, pattern: str) -> Iterator[list[bytes]]:
+        """All keys of that form, some at a time, so that nobody waits for the whole of it."""
+        for server in self._primaries():
+            cursor = None
+            while cursor != 0:
+                with self._slot():
+                    cursor, keys = cast(
+                        tuple[int, list[bytes]],
+                        server.scan(cursor or 0, match=pattern, count=_SCANNED),
+                    )
+                if keys:
+                    yield keys
+
+    def _all_ids(self) -> Iterator[list[str]]:
+        for keys in self._scan("rummy:{*}:game"):
+            yield [_id_in(key) for key in keys]
+
+    def _standings(self, game_ids: Sequence[str]) -> Iterator[tuple[Status, int | None] | None]:
+        """Status and deadline of each game that is still there; None: it cannot be read."""
+        pipeline = self._redis.pipeline(transaction=False)
+        for game_id in game_ids:
+            pipeline.hmget(_key(game_id, "game"), "version", "standing")
+        with self._slot():
+            answers = _answers(pipeline)
+        untold = []
+        for game_id, (version, standing) in zip(game_ids, answers, strict=True):
+            told = (standing or b"").split()
+            if told and told[0] == version:
+                yield cast(Status, told[1].decode()), int(told[2]) if len(told) > 2 else None
+            elif version:  # the last change was made by a version of before
+                untold.append(game_id)
+        for game_id in untold:
+            with suppress(NoSuchGame):
+                try:
+                    game = self.load(game_id)
+                    yield game.status, game.due
+                except UnreadableRecord:
+                    yield None
+
+    def _forget_creations(self, game_ids: Container[str]) -> None:
+        for keys in self._scan("rummy:create:*"):
+            pipeline = self._redis.pipeline(transaction=False)
+            for key in keys:
+                pipeline.get(key)
+            with self._slot():
+                made = _answers(pipeline)
+            gone = [
+                key
+                for key, game_id in zip(keys, made, strict=True)
+                if game_id and game_id.decode() in game_ids
+            ]
+            for key in gone:  # one by one: they may be on different nodes
+                with self._slot():
+                    self._redis.unlink(key)
+
+    def _forget_entries(self, game_ids: Container[str]) -> None:
+        """Take tables out of the index of open ones, whenever they say that they were made."""
+        cursor = None
+        while cursor != 0:
+            with self._slot():
+                cursor, entries = cast(
+                    tuple[int, list[tuple[bytes, float]]],
+                    self._redis.zscan(_OPEN, cursor or 0, count=_SCANNED),
+                )
+                if gone := [entry for entry, _ in entries if entry[13:].decode() in game_ids]:
+                    self._redis.zrem(_OPEN, *gone)
+
     @contextmanager
     def _slot(self, call: Literal["read", "change", "ping"] = "read") -> Iterator[None]:
         """Wait for a connection, and make StoreUnavailable of what a server in trouble causes.
 
-        Who was still waiting when somebody else met trouble is not sent into it one after another.
+        Who was still waiting when somebody else waited in vain for an answer is not sent into that
+        one after another. A server that says at once that it takes no changes may answer them.
         """
         troubles = self._troubles
         with self._slots:
@@ -370,7 +645,7 @@ class Store:
     def _note_trouble(self, error: redis.RedisError) -> None:
         kind = _kind(error)
         metrics.STORE_ERRORS.labels(kind).inc()
-        self._troubles += 1
+        self._troubles += not isinstance(error, redis.ResponseError)
         self._answered_at = -math.inf
         if kind == "read_only":
             self._refused_at = time.monotonic()
@@ -437,7 +712,8 @@ class Store:
             elif game.status != "waiting":  # it can never be open again
                 stale.append(entry)
         if stale:
-            self._redis.zrem(_OPEN, *stale)
+            with suppress(redis.ResponseError):  # it takes no changes now: the next reader does it
+                self._redis.zrem(_OPEN, *stale)
         return found
 
 
@@ -549,6 +825,15 @@ def _game_of(record: Any) -> Game:
     return decode(cast(bytes, record))
 
 
+def _game_or_why_not(record: Any) -> Game | Unseen:
+    try:
+        return _game_of(record)
+    except NoSuchGame:
+        return Unseen.GONE
+    except UnreadableRecord:
+        return Unseen.UNREADABLE
+
+
 def _field(mark: Mark) -> str:
     """The field of the game's hash with the last requests of that seat."""
     return f"requests:{mark.owner[:32]}"
@@ -610,6 +895,33 @@ def _event_arguments(logged: Sequence[Logged]) -> Iterator[int | bytes]:
     for entry in logged:
         if isinstance(entry.event, DealEnded):
             yield encode_result(entry.event.result)
+
+
+def _standing(game: Game) -> str:
+    """What a game is counted by. With its version: who does not know of this leaves it behind."""
+    return f"{game.version} {game.status} {'' if game.due is None else game.due}"
+
+
+def _id_in(key: bytes) -> str:
+    """The id of the game whose key that is."""
+    return key[7:23].decode()
+
+
+def _server(told: dict[str, Any]) -> Server:
+    kind = told.get("server_name", "redis")
+    return Server(
+        kind=kind,
+        version=str(told.get(f"{kind}_version") or told["redis_version"]),
+        role=told["role"],
+        replicas=told.get("connected_slaves", 0),
+        clients=told["connected_clients"],
+        memory_bytes=told["used_memory"],
+        memory_limit_bytes=told["maxmemory"],
+        eviction=told["maxmemory_policy"],
+        append_only=told["aof_enabled"] == 1,
+        last_write=told["aof_last_write_status"],
+        last_save=told["rdb_last_bgsave_status"],
+    )
 
 
 def _is_open(game: Game) -> bool:

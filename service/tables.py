@@ -31,9 +31,20 @@ from service.errors import (
     Refused,
     RummyError,
     StoreUnavailable,
+    TablesFrozen,
     TooBusy,
+    UnreadableRecord,
 )
-from service.game import Event, Game, Logged, Rematch, Remembered, Seat, with_seat
+from service.game import (
+    Event,
+    Game,
+    Logged,
+    Rematch,
+    Remembered,
+    Seat,
+    unreadable_record,
+    with_seat,
+)
 from service.new_table import (
     SANDBOX_NAMES,
     NewTable,
@@ -70,7 +81,7 @@ from service.seating import (
     seen_from,
     with_computers,
 )
-from service.store import Condition, Mark, Store
+from service.store import Condition, Mark, Store, Unseen
 from service.text import Text
 from service.tokens import (
     Chance,
@@ -160,7 +171,7 @@ class Tables:
         """Make a table; its maker has the first seat and is the host.
 
         Raises OptionsRefused, BadPractice, BadNotation, BadReplay, BadTable, BadText,
-        NoSuchVariant, BadIdempotencyKey and IdempotencyKeyReused.
+        NoSuchVariant, TablesFrozen, BadIdempotencyKey and IdempotencyKeyReused.
         """
         mark = mark_of_claim(terms, "create", wanted)
         name = clean_name(wanted.name)
@@ -168,6 +179,7 @@ class Tables:
             return before
         now = self.clock()
         empty = empty_table(wanted, new_game_id(self._chance), now, new_seed(self._chance))
+        self._guard_not_frozen()
         # Two requests with one key come to the same id, and so to one table.
         game_id = self._store.id_for(mark, empty.id) if mark else empty.id
         claim = claimed(terms, game_id, self._chance)
@@ -216,7 +228,7 @@ class Tables:
     def sandbox(self, terms: Terms = NO_TERMS) -> tuple[SeatTaken, SeatTaken]:
         """Make a practice table to try things out at; both its seats as they were taken.
 
-        Raises BadIdempotencyKey, IdempotencyKeyReused and TooBusy.
+        Raises TablesFrozen, BadIdempotencyKey, IdempotencyKeyReused and TooBusy.
         """
         first, name = self.create(sandbox(), terms), SANDBOX_NAMES[1]
         # One request takes two seats, and a game remembers one answer to a key.
@@ -230,8 +242,8 @@ class Tables:
 
         The same people, computers and options; who comes sits in the order of the old seats. Asked
         again it gives the same seat and token; until the match begins, other `entropy` takes the
-        place of what it had brought. Raises MatchNotOver, NotStarted, TableClosed, and as `join`
-        does.
+        place of what it had brought. Raises MatchNotOver, NotStarted, TableClosed, TablesFrozen,
+        and as `join` does.
         """
         old = self._changes.current(game_id)
         place = _seat(old, token)
@@ -244,6 +256,7 @@ class Tables:
             guard_version(old, terms.version)
         if guard_playing(old).result is None:
             raise MatchNotOver(Text("A rematch can be asked for when the match is over."))
+        self._guard_not_frozen(new_id)
         self._changes.begin(*rematch_of(old, new_id, self.clock(), new_seed(self._chance)))
         name = old.seats[place].name
         seat = Seat(name, hash_of(claim.token), place=place, entropy=entropy or "")
@@ -449,21 +462,23 @@ class Tables:
 
         First those where the seat can act now, by deadline; then those being played, those waiting,
         those that are over. The second value are the places of tokens that open nothing any more.
-        Raises BadToken.
+        A game that cannot be read, but may be by another worker, is neither here nor there. Raises
+        BadToken, and UnreadableRecord if that is so of all.
         """
         found: list[tuple[int, Game, int]] = []
         gone: list[int] = []
+        unreadable = 0
         games = self._store.load_many([game_id_of(token) for token in tokens])
         for place, (token, stored) in enumerate(zip(tokens, games, strict=True)):
-            game = None
-            if stored:
-                with suppress(NoSuchGame):  # it has expired meanwhile
-                    game = self._changes.gone_on(stored)
-            seat = find_seat(game, token) if game else None
-            if game is None or seat is None:
+            game = self._as_now(stored)
+            if game is Unseen.UNREADABLE:
+                unreadable += 1
+            elif game is Unseen.GONE or (seat := find_seat(game, token)) is None:
                 gone.append(place)
             else:
                 found.append((place, game, seat))
+        if unreadable == len(tokens):
+            raise unreadable_record()
         now = self.clock()
         found.sort(key=lambda item: _urgency(item[1], item[2], now))
         return tuple(found), tuple(gone)
@@ -592,6 +607,17 @@ class Tables:
 
     # ----------------------------------------------------------------------------- how it is done
 
+    def _as_now(self, game: Game | Unseen) -> Game | Unseen:
+        """One of many games, with what was due done."""
+        if isinstance(game, Unseen):
+            return game
+        try:
+            return self._changes.gone_on(game)
+        except NoSuchGame:  # it has expired meanwhile
+            return Unseen.GONE
+        except UnreadableRecord:  # another version has changed it meanwhile
+            return Unseen.UNREADABLE
+
     def _waited(self, outcome: Outcome, seconds: int) -> Outcome:
         """The outcome once the caller can act again, or when the time is up."""
         game, seat = outcome.game, outcome.seat
@@ -656,6 +682,18 @@ class Tables:
             logged=logged,
             replayed=done.repeats is not None,
         )
+
+    def _guard_not_frozen(self, game_id: str | None = None) -> None:
+        """New tables are made at the moment, or that one is there. Raises TablesFrozen."""
+        freeze = self._store.frozen()
+        if freeze is None or (game_id and self._store.load_many([game_id]) != (Unseen.GONE,)):
+            return
+        if freeze.reason:
+            raise TablesFrozen(
+                Text("No new tables are made at the moment; all games go on. Why: {reason}"),
+                reason=freeze.reason,
+            )
+        raise TablesFrozen(Text("No new tables are made at the moment; all games go on."))
 
     def _was_done(self, game_id: str, mark: Mark) -> bool:
         with suppress(NoSuchGame):

@@ -32,6 +32,8 @@ from tests.http.refusals import (
     laid_out,
     overtaken,
     refusal,
+    too_often,
+    while_frozen,
 )
 from tests.http.tables import House, Overtaken
 
@@ -270,8 +272,10 @@ class Recording:
         house = self.house
         away = House(_NO_STORE, self.clock, self.chance).client()
         found: dict[str, Callable[[], TestResponse]] = {
+            "rate_limited": lambda: too_often(house),
             "too_busy": lambda: overtaken(house, self.clock),
             "call_pending": lambda: ask(laid_out(house, _PENDING)[1], _PENDING.text),
+            "tables_frozen": lambda: while_frozen(house),
             "store_unavailable": lambda: away.get("/v1/games/examplegameaaaab"),
             "stopping": lambda: self.stopping().get("/readyz"),
         }

@@ -75,11 +75,14 @@ class House:
         clock: Clock | None = None,
         chance: Chance = secrets.token_bytes,
         expiry: Expiry = EXPIRY,
+        **settings: object,
     ) -> None:
+        """`settings` as in the configuration; there are no rate limits unless they say so."""
         self.clock = clock
+        self.redis_url = redis_url
         self.redis = redis.Redis.from_url(redis_url)
         self.store = Store(redis_url, 2, expiry)
-        self.app = create_app(Config(redis_url=redis_url))
+        self.app = create_app(Config(**{"redis_url": redis_url, "rate_limits": False} | settings))
         if clock is not None:
             self.app.extensions["tables"] = Tables(self.store, Watch(redis_url), clock, chance)
         self._contract = QuickContract(contract(self.app))

@@ -329,7 +329,7 @@ def test_without_a_key_nothing_is_remembered(house, name):
     for game_id in games_in(wish, first):
         assert not any(":claim:" in key for key in keys_of(house, game_id))
         fields = house.redis.hkeys(f"rummy:{{{game_id}}}:game")
-        assert sorted(fields) == [b"commits", b"record", b"version"]
+        assert sorted(fields) == [b"commits", b"record", b"standing", b"version"]
 
 
 @every_wish
