@@ -41,7 +41,7 @@ def steady(tmp_path_factory) -> Iterator[Watched]:
 @contextmanager
 def two_workers(directory: Path) -> Iterator[Watched]:
     with watching(directory, "--workers=2") as watched:
-        until(lambda: samples(watched)["rummy_workers"] == 2, 20)
+        until(lambda: samples(watched)["rummy_workers"] == 2, 60)
         yield watched
 
 
@@ -133,7 +133,7 @@ def test_what_a_killed_worker_counted_stays_and_what_it_was_doing_goes(service):
         for pid in killed:
             os.kill(pid, signal.SIGKILL)
         until(lambda: len(service.workers() - killed) == 2)
-        until(lambda: samples(service)["rummy_workers"] == 2, 20)
+        until(lambda: samples(service)["rummy_workers"] == 2, 60)
     told = settled(service)
     assert told[ASKED] == 40
     assert told['rummy_waiting{how="stream"}'] == 0
@@ -147,7 +147,7 @@ def test_workers_that_come_and_go_leave_no_files_behind(service):
         (killed, *_) = service.workers()
         os.kill(killed, signal.SIGKILL)
         until(lambda killed=killed: len(service.workers() - {killed}) == 2)
-        until(lambda: samples(service)["rummy_workers"] == 2, 20)
+        until(lambda: samples(service)["rummy_workers"] == 2, 60)
     assert {file.name for file in folder(service).iterdir()} == before
     assert samples(service)[ASKED] == 20
 
@@ -157,8 +157,8 @@ def test_a_reload_keeps_what_was_counted(service):
     for _ in range(2):
         old = service.workers()
         os.kill(service.process.pid, signal.SIGHUP)
-        until(lambda old=old: len(service.workers()) == 2 and not service.workers() & old, 30)
-        until(lambda: samples(service)["rummy_workers"] == 2, 20)
+        until(lambda old=old: len(service.workers()) == 2 and not service.workers() & old, 60)
+        until(lambda: samples(service)["rummy_workers"] == 2, 60)
     assert samples(service)[ASKED] == 20
     # While old and new ones overlap there are twice as many, however often that happens.
     assert len(list(folder(service).glob("counter_*.db"))) <= 4
