@@ -82,7 +82,7 @@ from service.seating import (
     with_computers,
 )
 from service.servers import Condition
-from service.store import Mark, Store, Unseen
+from service.store import Census, Mark, Store, Unseen
 from service.text import Text
 from service.tokens import (
     Chance,
@@ -597,6 +597,10 @@ class Tables:
     def expires_at(self, game: Game) -> int:
         """When the game is deleted if it does not change any more (milliseconds)."""
         return self._store.expires_at(game)
+
+    def census(self) -> Census | None:
+        """How many games there are, as `Store.census`."""
+        return self._store.census(self.clock())
 
     def condition(self) -> Condition:
         """How well this process can serve. Raises StoreUnavailable if it cannot."""

@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from service import __version__
 from service.app import create_app
 from service.config import Config
+from service.embedded import EmbeddedStore
+from tests.http.tables import House
 from tests.watched import Watched, command, until, watching
 
 Samples = dict[str, float]
@@ -75,7 +78,8 @@ def settled(service: Watched) -> Samples:
 
 
 def is_of_clients(name: str) -> bool:
-    return "lag" not in name and "getMetrics" not in name
+    own = ("lag", "getMetrics", "census", "overdue", "rummy_games", "rummy_store_seconds")
+    return not any(word in name for word in own)
 
 
 def values(text: str) -> Samples:
@@ -273,6 +277,22 @@ def test_what_the_store_fails_at_is_counted_by_its_kind(steady):
     told = counted()
     assert told['rummy_store_errors_total{error="timeout"}'] >= 1
     assert told['rummy_refusals_total{code="store_unavailable"}'] >= 1
+
+
+def test_the_games_in_the_store_are_told_and_while_it_is_away_all_else_is(tmp_path):
+    with tempfile.TemporaryDirectory() as directory, EmbeddedStore(Path(directory)) as valkey:
+        house = House(valkey.url)
+        house.table("straight")
+        house.waiting("straight")
+        told = values(house.client().get("/metrics").text)
+        assert told['rummy_games{status="playing"}'] == told['rummy_games{status="waiting"}'] == 1
+        assert told['rummy_games{status="unreadable"}'] == 0
+        assert told["rummy_overdue_seconds"] == 0
+        assert 0 <= told["rummy_census_age_seconds"] < 60
+        valkey.kill()
+        told = values(house.client().get("/metrics").text)
+    assert "rummy_workers" in told
+    assert "rummy_overdue_seconds" not in told
 
 
 # ---------------------------------------------------------------------------------------- bounds
