@@ -10,7 +10,8 @@ from service.api import cors, rate_limits
 from service.api.deprecation import DEPRECATED, Deprecated
 from service.api.observation import Observed
 from service.config import Config
-from service.store import Expiry, Store
+from service.servers import Servers
+from service.store import Store
 from service.tables import Tables
 from service.watch import Watch
 
@@ -31,18 +32,9 @@ def create_app(
     app.config["METRICS"] = config.metrics
     app.config["PROXIES"] = config.proxies
     app.config["STOPPING"] = stopping
-    url = config.redis_url or ""
-    store = Store(
-        url,
-        config.redis_timeout_seconds,
-        Expiry(
-            config.expire_unstarted_seconds,
-            config.expire_running_seconds,
-            config.expire_finished_seconds,
-        ),
-        config.record_format,
-    )
-    api.register(app, Tables(store, Watch(url, stopping)), deprecated)
+    servers = Servers.named_in(config)
+    store = Store.configured(servers, config)
+    api.register(app, Tables(store, Watch(servers, stopping)), deprecated)
     if config.rate_limits:
         rate_limits.register(app, config)
     if config.cors_origins:

@@ -11,7 +11,6 @@ from typing import Any
 from wsgiref.types import WSGIApplication
 
 import click
-import msgspec
 from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
 from gunicorn.glogging import Logger
@@ -46,8 +45,7 @@ def serve(config: Config, *, host: str, port: int, workers: int, data_directory:
     # Started here, in the main thread of the master: Linux ends the server with that thread. The
     # workers leave through this block too, but a forked child cannot stop the store.
     with EmbeddedStore(data_directory) as store:
-        config = msgspec.structs.replace(config, redis_url=store.url)
-        _Application(config, listener, workers, store).run()
+        _Application(config.with_own_store(store.url), listener, workers, store).run()
 
 
 def settings(config: Config) -> dict[str, Any]:

@@ -81,7 +81,8 @@ from service.seating import (
     seen_from,
     with_computers,
 )
-from service.store import Mark, Readiness, Store, Unseen
+from service.servers import Readiness
+from service.store import Mark, Store, Unseen
 from service.text import Text
 from service.tokens import (
     Chance,

@@ -287,7 +287,6 @@ class Recording:
             found.setdefault(code, lambda ask_for=ask_for: ask_for(house.client()))
         return found
 
-
     def stopping(self) -> FlaskClient:
         """A client of a process that is about to end."""
         return create_app(Config(redis_url=_NO_STORE), stopping=lambda: True).test_client()

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from service.errors import BadReplay
 from service.replay import decoded
+from service.servers import Servers
 from service.store import Expiry, Store
 from service.verify import checked
 from tests.http.ledger import Ledger
@@ -41,7 +42,7 @@ class Judge:
 
     def __init__(self, service: Served) -> None:
         self._service = service
-        self._store = Store(service.store_url, 10, _EXPIRY)
+        self._store = Store(Servers(service.store_url, 10), _EXPIRY)
 
     def look_at(self, table: dict, findings: Findings) -> None:
         """Hold the game against the acknowledged moves of the table, as a player reported it."""
