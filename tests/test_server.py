@@ -244,6 +244,24 @@ def test_a_reload_replaces_the_workers_and_keeps_the_store(tmp_path):
         assert service.make_table() == 201
 
 
+def test_workers_go_when_those_that_replace_them_serve_and_not_before(tmp_path):
+    with serving(tmp_path) as service:
+        wait_until(service.is_ready, 30)
+        before = set(children(service.process.pid)) - {service.valkey()}
+        service.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: len(children(service.process.pid)) == 5)
+        successors = set(children(service.process.pid)) - before - {service.valkey()}
+        for pid in successors:
+            os.kill(pid, signal.SIGSTOP)
+        time.sleep(6)  # longer than gunicorn waits for the old ones
+        assert before <= set(children(service.process.pid))
+        assert service.make_table() == 201
+        for pid in successors:
+            os.kill(pid, signal.SIGCONT)
+        wait_until(lambda: not before & set(children(service.process.pid)), 30)
+        assert service.make_table() == 201
+
+
 def test_with_a_redis_named_no_other_is_started(tmp_path, redis_url):
     with serving(tmp_path / "data", "--workers", "1", RUMMY_REDIS_URL=redis_url) as service:
         assert service.make_table() == 201
