@@ -59,10 +59,12 @@ test: $(DEV) $(PROJECT) $(TOOLS)  ## run all tests
 fuzz: $(DEV) $(PROJECT)  ## attack the service with CASES requests made from the contract
 	RUMMY_FUZZ_CASES=$(CASES) RUMMY_FUZZ_SEED=$(SEED) $(BIN)/pytest -q -s tests/test_schemathesis.py
 
-lint: $(DEV) $(PROJECT) $(TOOLS)  ## check style, types, layers and the contract
+lint: $(DEV) $(PROJECT) $(TOOLS)  ## check style, types, layers, the contract and deploy/
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy deploy/gunicorn.conf.py
+	$(BIN)/mypy deploy/check.py
 	$(BIN)/lint-imports
 	$(BIN)/openapi-spec-validator --validation-errors all openapi/openapi.json
 	@[ -e $(TOOLS) ] || echo "SKIPPED, as npm could not install them: Spectral and Redocly." >&2
@@ -70,6 +72,7 @@ lint: $(DEV) $(PROJECT) $(TOOLS)  ## check style, types, layers and the contract
 	    openapi/openapi.json
 	@[ ! -e $(TOOLS) ] || { said=$$($(REDOCLY) lint --config openapi/redocly.yaml --format stylish \
 	    openapi/openapi.json 2>&1) || { echo "$$said"; exit 1; }; }
+	$(BIN)/python deploy/check.py
 
 format: $(DEV)  ## lay out the code and sort its imports
 	$(BIN)/ruff check --select I --fix .
