@@ -106,7 +106,8 @@ def test_a_connection_that_has_asked_is_kept_for_the_next_request(place):
             connection.sendall(ASKED)
             said = b""
             while not said.endswith(b'{"status":"ok"}'):
-                assert (part := connection.recv(65536))
+                part = connection.recv(65536)
+                assert part
                 said += part
             time.sleep(FIRST_SECONDS + 1 if _ == 0 else 0)
 
