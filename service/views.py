@@ -545,6 +545,18 @@ class Health(Struct, frozen=True):
     status: Literal["ok"]
 
 
+class Readiness(Struct, frozen=True):
+    """Whether the service can serve, and how well."""
+
+    status: Annotated[
+        Literal["ok", "busy", "read_only"],
+        Meta(
+            description="`busy`: answers come late, because this process has much to do. "
+            "`read_only`: the store takes no changes, so they are refused; all else is answered."
+        ),
+    ]
+
+
 def game_view(
     game: Game, seat: int | None, now: int, expires_at: int, *, remembers: bool = False
 ) -> GameView:

@@ -19,6 +19,7 @@ def test_every_setting_has_a_variable():
             "RUMMY_EXPIRE_FINISHED_SECONDS": "30",
             "RUMMY_MAX_BODY_BYTES": "2048",
             "RUMMY_LOG_LEVEL": "WARNING",
+            "RUMMY_LOG_FORMAT": "JSON",
             "RUMMY_PROXIES": "1",
         }
     ) == Config(
@@ -29,6 +30,7 @@ def test_every_setting_has_a_variable():
         expire_finished_seconds=30,
         max_body_bytes=2048,
         log_level="warning",
+        log_format="json",
         proxies=1,
     )
 
@@ -79,6 +81,7 @@ def test_these_addresses_of_a_redis_are_accepted(url):
         ("RUMMY_EXPIRE_FINISHED_SECONDS", "1.5", "`int`"),
         ("RUMMY_MAX_BODY_BYTES", "64k", "`int`"),
         ("RUMMY_LOG_LEVEL", "loud", "'loud'"),
+        ("RUMMY_LOG_FORMAT", "xml", "'xml'"),
         ("RUMMY_PROXIES", "-1", ">= 0"),
     ],
 )

@@ -1,5 +1,6 @@
 """`rummy serve` as an operator meets it: started, signalled, killed and started again."""
 
+import json
 import os
 import re
 import signal
@@ -8,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,10 @@ class Service:
     def make_table(self) -> int:
         answer = requests.post(f"{self.url}/v1/games", json=TABLE, timeout=10)
         return answer.status_code
+
+    def connection(self) -> socket.socket:
+        host, _, port = self.url.removeprefix("http://").partition(":")
+        return socket.create_connection((host, int(port)), timeout=10)
 
     def valkey(self) -> int:
         (pid,) = [pid for pid in children(self.process.pid) if "valkey" in command(pid)]
@@ -142,6 +147,43 @@ def test_a_signal_ends_every_process_without_a_word(tmp_path, sign):
         assert service.ends_within(8)
         assert service.process.returncode == 0
         assert not any(is_alive(pid) for pid in processes)
+        assert service.process.stdout.read() == ""
+
+
+def test_who_only_keeps_a_connection_open_does_not_keep_it_from_ending(tmp_path):
+    with serving(tmp_path) as service, ExitStack() as sessions:
+        silent = sessions.enter_context(service.connection())
+        for _ in range(8):
+            sessions.enter_context(requests.Session()).get(f"{service.url}/healthz", timeout=10)
+        service.process.terminate()
+        assert service.ends_within(8)
+        assert silent.recv(1) == b""
+        # Had somebody been waited for until the time was up, that would have been told.
+        assert service.process.stdout.read() == ""
+
+
+def test_a_request_that_is_being_sent_when_it_is_told_to_end_is_answered(tmp_path):
+    body = json.dumps(TABLE).encode()
+    head = b"POST /v1/games HTTP/1.1\r\nHost: rummy\r\nContent-Type: application/json\r\n"
+    with serving(tmp_path, "--workers", "1") as service, service.connection() as slow:
+        slow.sendall(b"%sContent-Length: %d\r\n\r\n%s" % (head, len(body), body[:5]))
+        service.get("/healthz")  # which came later, so the worker has begun with the other one
+        service.process.terminate()
+        time.sleep(1)
+        slow.sendall(body[5:])
+        answer = b"".join(iter(lambda: slow.recv(65536), b""))
+        assert answer.startswith(b"HTTP/1.1 201 ")
+        assert service.ends_within(8)
+        assert service.process.returncode == 0
+
+
+def test_it_can_be_ended_before_its_workers_are_ready(tmp_path):
+    with serving(tmp_path) as service:
+        wait_until(lambda: len(children(service.process.pid)) == 3)
+        time.sleep(0.3)  # until they are in the middle of it
+        service.process.terminate()
+        assert service.ends_within(8)
+        assert service.process.returncode == 0
         assert service.process.stdout.read() == ""
 
 

@@ -35,9 +35,11 @@ CANNOT_BE_REACHED = {
     "bad_card": "a card that is none is an invalid_request, which names its field",
 }
 ELSEWHERE = {
+    "rate_limited": "test_rate_limits.py",
     "store_unavailable": "test_outage.py",
     "too_busy": "test_races.py",
     "tables_frozen": "test_freeze.py",
+    "stopping": "test_readiness.py",
 }
 
 

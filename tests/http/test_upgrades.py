@@ -48,7 +48,7 @@ def look_everywhere(table: Table) -> None:
 def assert_the_pile_is_remembered(table: Table) -> None:
     deal = table.game().match.deal
     if deal is not None:
-        assert [thrown.card for thrown in deal.discards if thrown.gone is None] == list(deal.pile)
+        assert [thrown.card for thrown in deal.thrown if thrown.gone is None] == list(deal.pile)
 
 
 def play_to_the_end(table: Table) -> None:
