@@ -68,7 +68,7 @@ class Place:
 def place(request: pytest.FixtureRequest) -> Iterator[Place]:
     with ExitStack() as stack:
         data = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        environment = {}
+        environment = {"RUMMY_RATE_LIMITS": "false"}
         if request.param == "a store with a password":
             named = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             url = stack.enter_context(EmbeddedStore(named)).url
