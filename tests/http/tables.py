@@ -81,8 +81,9 @@ class House:
         self.clock = clock
         self.redis_url = redis_url
         self.redis = redis.Redis.from_url(redis_url)
-        self.store = Store(redis_url, 2, expiry)
-        self.app = create_app(Config(**{"redis_url": redis_url, "rate_limits": False} | settings))
+        config = Config(**{"redis_url": redis_url, "rate_limits": False} | settings)
+        self.store = Store(redis_url, 2, expiry, config.record_format)
+        self.app = create_app(config)
         if clock is not None:
             self.app.extensions["tables"] = Tables(self.store, Watch(redis_url), clock, chance)
         self._contract = QuickContract(contract(self.app))
