@@ -791,6 +791,14 @@ CATALOGUE: dict[str, Entry] = {
             ),
         ),
         _leaf(
+            errors.Stopping,
+            Text(
+                "The process that was asked whether it can serve has been told to end. It finishes "
+                "what it has begun, and takes nothing new. Send requests to another one, or wait "
+                "until it has been started again."
+            ),
+        ),
+        _leaf(
             errors.TooBusy,
             Text(
                 "Others changed the game faster than this request could, again and again, or "

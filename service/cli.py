@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 import yaml
@@ -16,12 +17,26 @@ from service.cli_arena import arena
 from service.client import MOST_BYTES, TOKEN_VARIABLE, Client, ServiceError
 from service.config import Config, ConfigError, load_config
 from service.errors import BadNotation, BadReplay
+from service.processes import usable_cores
 from service.replay import Document, decoded
 from service.rummy.notation import read
 from service.rummy.record import DealRecord
 from service.telling import told, told_record
 from service.terminal import failure, say
 from service.verify import checked
+
+_MOST_WORKERS = 64
+
+
+class _Workers(click.IntRange):
+    """A number, or `auto`."""
+
+    name = "number or auto"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        value = min(usable_cores(), _MOST_WORKERS) if value == "auto" else value
+        return super().convert(value, param, ctx)
+
 
 _SOURCE = click.argument("source", metavar="FILE|URL")
 _DEAL = click.option(
@@ -56,10 +71,10 @@ main.add_command(arena)
 )
 @click.option(
     "--workers",
-    type=click.IntRange(1, 64),
+    type=_Workers(1, _MOST_WORKERS),
     default=2,
     show_default=True,
-    help="Worker processes.",
+    help="Worker processes; auto makes it one for each core that may be used.",
 )
 @click.option(
     "--data-dir",

@@ -291,33 +291,30 @@ def _opened(data_dir: Path) -> Iterator["Admin"]:
     """The store that the environment names, or that in the directory, whether it runs or not."""
     config = load_config(os.environ)
     with ExitStack() as stack:
-        url = config.redis_url or running_at(data_dir)
-        if url is None:
-            if not data_dir.is_dir():
-                raise failure(
-                    f"There is no store: RUMMY_REDIS_URL is not set, and {data_dir} is not there."
-                )
-            # The lock on the directory keeps a service from starting meanwhile, and us from
-            # starting beside one.
-            url = stack.enter_context(EmbeddedStore(data_dir)).url
-        yield _admin(url, config)
+        if config.redis_url is None:
+            config = config.with_own_store(running_at(data_dir) or _started(stack, data_dir))
+        yield _admin(config)
 
 
-def _admin(url: str, config: Config) -> "Admin":
+def _started(stack: ExitStack, data_dir: Path) -> str:
+    """The address of the store in that directory, which runs until the stack is unwound."""
+    if not data_dir.is_dir():
+        raise failure(
+            f"There is no store: RUMMY_REDIS_URL is not set, and {data_dir} is not there."
+        )
+    # The lock on the directory keeps a service from starting meanwhile, and us from starting beside
+    # one.
+    return stack.enter_context(EmbeddedStore(data_dir)).url
+
+
+def _admin(config: Config) -> "Admin":
     # Imported here: of the commands that start with this one, rummy serve must not meet Redis
     # before gevent has patched what that builds on.
     from service.admin import Admin
-    from service.store import Expiry, Store
+    from service.servers import Servers
+    from service.store import Store
 
-    store = Store(
-        url,
-        config.redis_timeout_seconds,
-        Expiry(
-            config.expire_unstarted_seconds,
-            config.expire_running_seconds,
-            config.expire_finished_seconds,
-        ),
-    )
+    store = Store.configured(Servers.named_in(config), config)
     return Admin(store, lambda: time.time_ns() // 1_000_000)
 
 

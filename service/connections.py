@@ -13,11 +13,14 @@ import gevent
 from gunicorn import util
 from gunicorn.http import errors
 
-BODY_SECONDS = 20
-"""A body has to be there within so long: 64 KiB come by the slowest line."""
+FIRST_SECONDS = 10
+"""A new connection has so long for the headers of its first request."""
 
 CROWDED_SECONDS = 3
-"""Where most places are taken a client has so long for its headers."""
+"""So long has any connection where most places are taken."""
+
+BODY_SECONDS = 10
+"""A body has to be there within so long: what anybody needs to say comes by the slowest line."""
 
 _MOST_UNREAD = 256 * 1024
 """Of a body that was not wanted so much is passed over, so that the client reads its refusal."""

@@ -500,6 +500,11 @@ class StoreUnavailable(Unavailable):
     title = Text("The store does not answer")
 
 
+class Stopping(Unavailable):
+    code = "stopping"
+    title = Text("The process is about to end")
+
+
 class TooBusy(Unavailable):
     code = "too_busy"
     title = Text("Too many changes at once")

@@ -81,7 +81,8 @@ from service.seating import (
     seen_from,
     with_computers,
 )
-from service.store import Mark, Store, Unseen
+from service.servers import Condition
+from service.store import Census, Mark, Store, Unseen
 from service.text import Text
 from service.tokens import (
     Chance,
@@ -99,6 +100,9 @@ from service.watch import Watch
 
 HEARTBEAT_SECONDS = 15.0
 """How long a follower hears nothing at the most."""
+
+_BUSY_SECONDS = 0.25
+"""A worker is busy if a request has to wait so long for its turn."""
 
 _PAGE = 100
 _MOST_WAITED_EVENTS = 1000
@@ -594,9 +598,17 @@ class Tables:
         """When the game is deleted if it does not change any more (milliseconds)."""
         return self._store.expires_at(game)
 
-    def check_store(self) -> None:
-        """Raises StoreUnavailable if the store does not answer."""
-        self._store.ping()
+    def census(self) -> Census | None:
+        """How many games there are, as `Store.census`."""
+        return self._store.census(self.clock())
+
+    def condition(self) -> Condition:
+        """How well this process can serve. Raises StoreUnavailable if it cannot."""
+        condition = self._store.condition()
+        began = time.monotonic()
+        time.sleep(0)  # after everybody else in this process who has something to do
+        late = time.monotonic() - began >= _BUSY_SECONDS
+        return replace(condition, busy=condition.busy or late)
 
     # ----------------------------------------------------------------------------- how it is done
 

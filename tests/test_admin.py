@@ -22,6 +22,7 @@ from service.embedded import EmbeddedStore, running_at
 from service.errors import NoSuchGame
 from service.game import Game, Seat
 from service.rummy.model import Deal, Match
+from service.servers import Servers
 from service.store import Store
 from tests.http.ledger import Ledger
 from tests.http.simple_player import choose
@@ -252,7 +253,7 @@ def test_a_game_that_is_deleted_in_full_play_does_not_come_back(empty, trial):
 
 
 def test_a_move_that_was_thought_of_before_the_deletion_is_not_stored(empty):
-    store = Store(empty.store, 2, EXPIRY)
+    store = Store(Servers(empty.store, 2), EXPIRY)
     game = create(store)
     store.delete([game.id])
     with pytest.raises(NoSuchGame):
@@ -387,7 +388,7 @@ def test_the_list_has_each_game_once_the_last_changed_first(empty):
 
 
 def test_of_a_thousand_games_no_more_are_listed_than_asked_for(empty):
-    store = Store(empty.store, 2, EXPIRY)
+    store = Store(Servers(empty.store, 2), EXPIRY)
     for second in range(1000):
         create(store, changed_at=1_790_000_000_000 + 1000 * second)
     result = empty.run("list")
@@ -401,7 +402,9 @@ def test_of_a_thousand_games_no_more_are_listed_than_asked_for(empty):
 def test_a_name_can_do_nothing_to_a_terminal(empty):
     """No such name is taken, but the store may have one."""
     evil = "\x1b]0;owned\x07\x9bA\u202eeve\n"
-    game = create(Store(empty.store, 2, EXPIRY), seats=(Seat(evil, "0" * 64),), chosen={"deals": 1})
+    game = create(
+        Store(Servers(empty.store, 2), EXPIRY), seats=(Seat(evil, "0" * 64),), chosen={"deals": 1}
+    )
     for arguments in (
         ("list",),
         ("list", "--json"),

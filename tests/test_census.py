@@ -9,6 +9,7 @@ import pytest
 import redis
 
 from service.embedded import EmbeddedStore
+from service.servers import Servers
 from service.store import Census, Store
 from tests.test_store import EXPIRY, FINISHED, LATER, NOW, change, create, start
 
@@ -28,7 +29,7 @@ def store(own_redis: redis.Redis) -> Store:
 
 def another(own_redis: redis.Redis) -> Store:
     """What another process has."""
-    return Store(f"unix://{own_redis.get_connection_kwargs()['path']}", 2, EXPIRY)
+    return Store(Servers(f"unix://{own_redis.get_connection_kwargs()['path']}", 2), EXPIRY)
 
 
 def scans(own_redis: redis.Redis) -> int:

@@ -174,7 +174,7 @@ def refusal(error: RummyError) -> Response:
         title=error.title,
         status=status_of(type(error)),
         detail=error.detail,
-        instance=quote(request.path),
+        instance=_place(),
         code=error.code,
         rule=error.rule,
         params=dict(error.params),
@@ -220,7 +220,8 @@ def of_server(status: int) -> tuple[str, bytes]:
         instance="",
         code=code,
     )
-    return code, msgspec.json.encode(problem)
+    english = language.translator(language.LANGUAGES[0])
+    return code, msgspec.json.encode(_said(problem, english))
 
 
 def _http_error(error: HTTPException) -> Response:
@@ -238,7 +239,7 @@ def _http_error(error: HTTPException) -> Response:
             title=title,
             status=status,
             detail=own if isinstance(own, Text) else _OWN_WORDS.get(status, title),
-            instance=quote(request.path),
+            instance=_place(),
             code=code or f"http_{status}",
         ),
         headers,
@@ -255,7 +256,7 @@ def _failure(error: Exception) -> Response:
             title=CATALOGUE[code].title,
             status=500,
             detail=Text("The service failed at this request; it has been logged."),
-            instance=quote(request.path),
+            instance=_place(),
             code=code,
         ),
         {},
@@ -285,6 +286,11 @@ def _said(problem: Problem, translate: Callable[[str], str]) -> Problem:
             replace(option, reason=said(option.reason, translate)) for option in problem.options
         ),
     )
+
+
+def _place() -> str:
+    """The path of the request as its sender sees it."""
+    return quote(request.script_root + request.path)
 
 
 def _page(code: str) -> str:

@@ -9,6 +9,7 @@ from werkzeug.test import TestResponse
 
 from service.game import Game
 from service.rummy.model import CallWindow
+from service.servers import Servers
 from service.store import Store
 from service.tables import Tables
 from service.watch import Watch
@@ -253,7 +254,8 @@ class Expiring(Store):
     """A store in which games expire just before they are changed."""
 
     def commit(self, game: Game, *args: object, **kwargs: object) -> None:
-        self._redis.delete(f"rummy:{{{game.id}}}:game")
+        key = f"rummy:{{{game.id}}}:game"
+        self._servers.ask(key, [("DEL", key)])
         super().commit(game, *args, **kwargs)
 
 
@@ -261,7 +263,9 @@ def test_a_game_that_expires_while_it_is_looked_at_is_gone(redis_url, timed_hous
     table = timed_house.table("straight", turn_seconds=60)
     stays = timed_house.table("straight")
     other = House(redis_url, clock)
-    other.app.extensions["tables"] = Tables(Expiring(redis_url, 2, EXPIRY), Watch(redis_url), clock)
+    other.app.extensions["tables"] = Tables(
+        Expiring(Servers(redis_url, 2), EXPIRY), Watch(Servers(redis_url, 2)), clock
+    )
     clock.forward(60)
     answer = query(other, table.players[0].token, stays.players[0].token)
     assert answer.status_code == 200, answer.text
@@ -313,7 +317,8 @@ class Upgrading(Store):
 
     def commit(self, game: Game, *args: object, **kwargs: object) -> None:
         key = f"rummy:{{{game.id}}}:game"
-        self._redis.hset(key, mapping={"version": game.version, "record": b'{"format":999}'})
+        unknown = b'{"format":999}'
+        self._servers.ask(key, [("HSET", key, "version", game.version, "record", unknown)])
         super().commit(game, *args, **kwargs)
 
 
@@ -323,8 +328,8 @@ def test_so_is_a_game_that_another_version_changes_while_it_is_looked_at(
     table = timed_house.table("straight", turn_seconds=60)
     stays = timed_house.table("straight")
     other = House(redis_url, clock)
-    store = Upgrading(redis_url, 2, EXPIRY)
-    other.app.extensions["tables"] = Tables(store, Watch(redis_url), clock)
+    store = Upgrading(Servers(redis_url, 2), EXPIRY)
+    other.app.extensions["tables"] = Tables(store, Watch(Servers(redis_url, 2)), clock)
     clock.forward(60)
     answer = query(other, table.players[0].token, stays.players[0].token)
     assert answer.status_code == 200, answer.text

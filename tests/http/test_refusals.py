@@ -39,6 +39,7 @@ ELSEWHERE = {
     "store_unavailable": "test_outage.py",
     "too_busy": "test_races.py",
     "tables_frozen": "test_freeze.py",
+    "stopping": "test_readiness.py",
 }
 
 
