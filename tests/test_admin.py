@@ -21,12 +21,14 @@ from service.cli import main
 from service.embedded import EmbeddedStore, running_at
 from service.errors import NoSuchGame
 from service.game import Game, Seat
+from service.rummy.model import Deal, Match
 from service.servers import Servers
 from service.store import Store
 from tests.http.ledger import Ledger
 from tests.http.simple_player import choose
 from tests.http.sse import Follower, Line, kinds_of
 from tests.http.tables import EXPIRY, Clock, House, Player, Table, code
+from tests.positions import position
 from tests.test_server import rummy, serving
 from tests.test_store import create
 
@@ -477,6 +479,15 @@ def test_the_export_has_all_that_is_kept_of_a_game(empty, tmp_path):
     assert held <= exported["game"].keys()
     held = {*Seat.__struct_fields__} - {"token_hash"}
     assert held <= exported["game"]["seats"][0].keys()
+    assert {*Match.__struct_fields__} <= exported["game"]["match"].keys()
+
+
+def test_the_export_of_a_deal_has_its_fields_by_name(empty):
+    table = empty.house.at(position(hands="5C 5D KH | 2S 3S", melds="0: 7C 7D 7H", pile="9D"))
+    deal = json.loads(empty.said("export", table.id, "--hidden"))["game"]["match"]["deal"]
+    assert {*Deal.__struct_fields__} <= deal.keys()
+    assert deal["discards"] == [[None, "9D", None, None]]
+    assert deal["melds"][0]["faces"] == ["7C", "7D", "7H"]
 
 
 def test_the_status_tells_of_the_store_and_its_games(empty):
