@@ -14,12 +14,12 @@ from service.server import prepare, settings
 
 try:
     _config = load_config(os.environ)
+    prepare(_config)
 except ConfigError as error:
     sys.exit(f"The environment cannot be used:\n{error}")
 if _config.redis_url is None:
     sys.exit("RUMMY_REDIS_URL is not set: only `rummy serve` starts a store of its own.")
 
-prepare(_config)
 globals().update(settings(_config))
 
 wsgi_app = "service.server:application()"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from service import api
+from service import api, tracing
 from service.api import cors, rate_limits
 from service.api.deprecation import DEPRECATED, Deprecated
 from service.api.observation import Observed
@@ -34,11 +34,14 @@ def create_app(
     app.config["STOPPING"] = stopping
     servers = Servers.named_in(config)
     store = Store.configured(servers, config)
-    api.register(app, Tables(store, Watch(servers, stopping)), deprecated)
+    tables = Tables(store, Watch(servers, stopping))
+    api.register(app, tables, deprecated)
     if config.rate_limits:
         rate_limits.register(app, config)
     if config.cors_origins:
         cors.register(app, config.cors_origins)
+    if config.tracing:
+        tracing.trace(app, tables)
     if config.proxies:
         hops = config.proxies
         # Flask means this attribute to be wrapped, but its type is that of a method.

@@ -48,6 +48,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
     log_format: Literal["text", "json"] = "text"
     metrics: bool = True
+    tracing: bool = False
     proxies: Annotated[int, Meta(ge=0, le=10)] = 0
     record_format: Literal[3, 4] = 3
     rate_limits: bool = True

@@ -3,8 +3,12 @@
 Imported in the workers only, once `metrics_folder` knows where they count.
 """
 
+from collections.abc import Iterator, Mapping
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, values
+from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
 
 import service
 from service import metrics_folder
@@ -66,6 +70,8 @@ WAITING = Gauge(
     registry=_registry,
     multiprocess_mode="livesum",
 )
+for _how in ("wait", "stream"):
+    WAITING.labels(_how)
 WAIT_SECONDS = Histogram(
     "rummy_wait_seconds",
     "How long requests with `wait` waited for news.",
@@ -130,11 +136,42 @@ def worker_began() -> None:
     WORKER_STARTS.inc()
 
 
-def exposition() -> bytes:
-    """All of it, summed over the workers, as Prometheus reads it."""
+def exposition(games: Mapping[str, int], seconds: Mapping[str, float]) -> bytes:
+    """All of it, summed over the workers, as Prometheus reads it.
+
+    `games` are those in the store by how they stand; `seconds` has the values of `_OF_STORE`. Both
+    are empty while nothing is known of them.
+    """
     folder = metrics_folder.folder()
     if folder is None:
-        return generate_latest(_registry)
-    summed = CollectorRegistry()
-    MultiProcessCollector(summed, str(folder))  # type: ignore[no-untyped-call]
-    return generate_latest(summed)
+        counted = _registry
+    else:
+        counted = CollectorRegistry()
+        MultiProcessCollector(counted, str(folder))  # type: ignore[no-untyped-call]
+    stored = CollectorRegistry()
+    stored.register(_Stored(games, seconds))
+    return generate_latest(counted) + generate_latest(stored)
+
+
+_OF_STORE = {
+    "rummy_overdue_seconds": "How long the oldest deadline has passed for which nobody looks.",
+    "rummy_census_age_seconds": "How long ago the games in the store were counted.",
+    "rummy_census_seconds": "How long it took to count them.",
+}
+
+
+class _Stored(Collector):
+    """What is not counted by this process but read from the store, for one answer."""
+
+    def __init__(self, games: Mapping[str, int], seconds: Mapping[str, float]) -> None:
+        self._games = games
+        self._seconds = seconds
+
+    def collect(self) -> Iterator[Metric]:
+        if self._games:
+            games = GaugeMetricFamily("rummy_games", "Games in the store.", labels=["status"])
+            for status, number in self._games.items():
+                games.add_metric([status], number)
+            yield games
+        for name, value in self._seconds.items():
+            yield GaugeMetricFamily(name, _OF_STORE[name], value=value)

@@ -15,8 +15,8 @@ from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
 from gunicorn.glogging import Logger
 
-from service import logs, metrics_folder
-from service.config import Config, load_config
+from service import logs, metrics_folder, tracing
+from service.config import Config, ConfigError, load_config
 from service.embedded import EmbeddedStore, EmbeddedStoreError
 from service.worker import Worker
 
@@ -35,7 +35,7 @@ def serve(config: Config, *, host: str, port: int, workers: int, data_directory:
     """Serve until a signal ends it; port 0 takes any free one.
 
     With no Redis in the config a Valkey of our own runs meanwhile, its data in the directory.
-    Leaves by SystemExit. Raises ServerError and EmbeddedStoreError when it cannot start.
+    Leaves by SystemExit. Raises ConfigError, ServerError and EmbeddedStoreError if it cannot start.
     """
     prepare(config)
     listener = _listen(host, port)
@@ -75,7 +75,9 @@ def application() -> WSGIApplication:
 
 
 def prepare(config: Config) -> None:
-    """What the master does first, whoever starts it."""
+    """What the master does first, whoever starts it. Raises ConfigError."""
+    if config.tracing and not tracing.is_installed():
+        raise ConfigError(["RUMMY_TRACING needs more: pip install 'rummy-service[otel]'"])
     logs.configure(config.log_level, config.log_format)
     _allow_many_files()
 

@@ -87,10 +87,17 @@ _REFUSING_SECONDS = 30.0
 Call = Literal["read", "change", "ping"]
 """What the metrics name what is asked."""
 
-Readiness = Literal["ok", "busy", "read_only"]
-"""`busy`: as many wait for a connection as there are. `read_only`: a server takes no changes."""
-
 _log = logging.getLogger(__name__)
+
+
+class Condition(Struct, frozen=True):
+    """How the servers are, if one answers.
+
+    `busy`: as many wait for a connection as there are. `read_only`: a server takes no changes.
+    """
+
+    busy: bool
+    read_only: bool
 
 
 class Credentials(Struct, frozen=True):
@@ -183,25 +190,24 @@ class Servers:
                 if cursor == b"0":
                     break
 
-    def readiness(self) -> Readiness:
+    def condition(self) -> Condition:
         """How they are. Raises StoreUnavailable if none answers.
 
-        They are not asked if one has just answered somebody, so that this is told at once when many
-        wait, and costs nothing however often it is asked for.
+        They are not asked if one has just answered somebody: so this is told at once when many
+        wait, and costs nothing however often somebody wants to know.
         """
         if time.monotonic() - self._answered_at > _FRESH_SECONDS:
             try:
                 with self._counted("ping"):
                     self._ping()
             except StoreUnavailable as error:
-                # When the disk is full this is refused too, with everything that changes something.
-                if _kind(error.__cause__) == "read_only":
-                    return "read_only"
-                raise
-        if time.monotonic() - self._refused_at < _REFUSING_SECONDS:
-            return "read_only"
-        is_busy = any(server.is_busy for server in self._servers.values())
-        return "busy" if is_busy else "ok"
+                # A full disk has this refused too, with everything that changes something.
+                if _kind(error.__cause__) != "read_only":
+                    raise
+        return Condition(
+            busy=any(server.is_busy for server in self._servers.values()),
+            read_only=time.monotonic() - self._refused_at < _REFUSING_SECONDS,
+        )
 
     def told_of_themselves(self) -> list[dict[str, Any]]:
         """What each primary answers to INFO, parsed."""

@@ -51,7 +51,7 @@ from service.game import (
     encode_result,
 )
 from service.rummy.model import DealEnded, DealResult, Dealt
-from service.servers import Command, Readiness, Servers, unavailable
+from service.servers import Command, Condition, Servers, unavailable
 from service.text import Text
 
 _COMMIT = Path(__file__).with_name("commit.lua").read_text()
@@ -371,9 +371,9 @@ class Store:
             count = min(2 * count, left)
         return tuple(found), before
 
-    def readiness(self) -> Readiness:
+    def condition(self) -> Condition:
         """How the servers are. Raises StoreUnavailable if none answers."""
-        return self._servers.readiness()
+        return self._servers.condition()
 
     def expires_at(self, game: Game) -> int:
         """When the game will be deleted if nothing more happens, in ms since 1970."""

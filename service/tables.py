@@ -81,8 +81,8 @@ from service.seating import (
     seen_from,
     with_computers,
 )
-from service.servers import Readiness
-from service.store import Mark, Store, Unseen
+from service.servers import Condition
+from service.store import Census, Mark, Store, Unseen
 from service.text import Text
 from service.tokens import (
     Chance,
@@ -598,13 +598,17 @@ class Tables:
         """When the game is deleted if it does not change any more (milliseconds)."""
         return self._store.expires_at(game)
 
-    def readiness(self) -> Readiness:
-        """Whether this process can serve, and how well. Raises StoreUnavailable if it cannot."""
-        status = self._store.readiness()
+    def census(self) -> Census | None:
+        """How many games there are, as `Store.census`."""
+        return self._store.census(self.clock())
+
+    def condition(self) -> Condition:
+        """How well this process can serve. Raises StoreUnavailable if it cannot."""
+        condition = self._store.condition()
         began = time.monotonic()
         time.sleep(0)  # after everybody else in this process who has something to do
-        late = time.monotonic() - began
-        return "busy" if status == "ok" and late >= _BUSY_SECONDS else status
+        late = time.monotonic() - began >= _BUSY_SECONDS
+        return replace(condition, busy=condition.busy or late)
 
     # ----------------------------------------------------------------------------- how it is done
 

@@ -546,13 +546,17 @@ class Health(Struct, frozen=True):
 
 
 class Readiness(Struct, frozen=True):
-    """Whether the service can serve, and how well."""
+    """How well the service can serve."""
 
-    status: Annotated[
-        Literal["ok", "busy", "read_only"],
+    status: Literal["ok"]
+    busy: Annotated[
+        bool, Meta(description="Answers come late, because this process has much to do.")
+    ]
+    read_only: Annotated[
+        bool,
         Meta(
-            description="`busy`: answers come late, because this process has much to do. "
-            "`read_only`: the store takes no changes, so they are refused; all else is answered."
+            description="The store takes no changes at the moment, so they are refused with 503; "
+            "what only reads is answered."
         ),
     ]
 

@@ -114,7 +114,8 @@ def test_what_is_not_http_has_an_id_and_a_line_that_repeats_nothing_of_it(servic
     assert own
     until(lambda: own[1] in service.log.read_text())
     (line,) = [line for line in service.lines() if line.get("request_id") == own[1]]
-    assert (line["operation"], line["status"], line["code"]) == ("none", status, "not_http")
+    code = "bad_request" if status == 400 else f"http_{status}"
+    assert (line["operation"], line["status"], line["code"]) == ("none", status, code)
     assert "sesame" not in service.log.read_text()
 
 

@@ -485,10 +485,10 @@ def test_a_store_can_be_made_before_its_server(tmp_path):
     url = f"unix://{tmp_path}/valkey.sock"
     store = Store(Servers(url, 0.8), EXPIRY)
     with pytest.raises(StoreUnavailable):
-        store.readiness()
+        store.condition()
     with server:
         assert server.url == url
-        store.readiness()
+        store.condition()
 
 
 def test_a_stopped_server_is_an_outage_that_ends_with_its_start(server, own):

@@ -25,11 +25,17 @@ class Watched:
         assert found, greeting + log.read_text()
         self.url = found.group()
 
+    def answers(self) -> bool:
+        try:
+            return self.get("/v1/variants").status_code == 200
+        except requests.RequestException:
+            return False
+
     def get(self, path: str, **options) -> requests.Response:
-        return requests.get(self.url + path, timeout=10, **options)
+        return requests.get(self.url + path, timeout=30, **options)
 
     def post(self, path: str, body: object, **options) -> requests.Response:
-        return requests.post(self.url + path, json=body, timeout=10, **options)
+        return requests.post(self.url + path, json=body, timeout=30, **options)
 
     def sandbox(self) -> tuple[str, list[dict[str, str]]]:
         """The address of a new practice table, and the headers of its two players."""
@@ -63,7 +69,9 @@ def watching(directory: Path, *options: str, **environment: str) -> Iterator[Wat
             text=True,
         )
     try:
-        yield Watched(process, log)
+        service = Watched(process, log)
+        until(service.answers, 60)
+        yield service
     finally:
         process.terminate()
         process.wait(15)
@@ -78,7 +86,7 @@ def command(pid: int) -> str:
         return ""
 
 
-def until(condition: Callable[[], object], seconds: float = 10.0) -> None:
+def until(condition: Callable[[], object], seconds: float = 30.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"

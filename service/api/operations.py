@@ -1,5 +1,7 @@
 """The endpoints for those who run the service."""
 
+from contextlib import suppress
+
 from flask import Response, abort, current_app, request
 
 from service import errors, metrics
@@ -29,13 +31,14 @@ def readyz() -> Response:
     """Whether the service can serve
 
     Refused if the store does not answer in time, or if this process is about to end: then it should
-    get no requests. It can serve as well as any other if it is `busy` or the store is `read_only`,
-    so go on sending it requests.
+    get no requests. One that is `busy`, or whose store is `read_only`, is ready: it serves as well
+    as it can, and no other would serve better.
     """
     stopping = current_app.config["STOPPING"]
     if stopping and stopping():
         raise errors.Stopping(Text("This process is about to end; ask another one."))
-    return answer(Readiness(tables().readiness()))
+    condition = tables().condition()
+    return answer(Readiness("ok", busy=condition.busy, read_only=condition.read_only))
 
 
 @operations.route("/metrics", methods=["GET"])
@@ -57,9 +60,25 @@ def counted() -> Response:
     came_through_proxy = config["PROXIES"] and "X-Forwarded-For" in request.headers
     if not config["METRICS"] or came_through_proxy:
         abort(404)
-    response = Response(metrics.exposition(), content_type=metrics.CONTENT_TYPE)
+    response = Response(metrics.exposition(*_in_store()), content_type=metrics.CONTENT_TYPE)
     response.headers["Cache-Control"] = "no-store"
     return response
+
+
+def _in_store() -> tuple[dict[str, int], dict[str, float]]:
+    """The games by how they stand, and what else is known of them; nothing while it is not."""
+    census = None
+    with suppress(errors.StoreUnavailable):
+        census = tables().census()
+    if census is None:
+        return {}, {}
+    oldest = census.overdue_since or census.taken_at
+    games: dict[str, int] = dict(census.games.items())
+    return games | {"unreadable": census.unreadable}, {
+        "rummy_overdue_seconds": (census.taken_at - oldest) / 1000,
+        "rummy_census_age_seconds": max(0, tables().clock() - census.taken_at) / 1000,
+        "rummy_census_seconds": census.took_seconds,
+    }
 
 
 ANSWERS = (Health, Readiness)
