@@ -15,7 +15,7 @@ from msgspec import Struct, convert
 from service import format3
 from service.changes import Changes
 from service.game import Away, Event, Game, Logged, Seat, Status
-from service.replay import MatchReplay, deals_over, match_replay
+from service.replay import deals_over, match_replay
 from service.rummy.cards import Card
 from service.rummy.computer import Level
 from service.rummy.model import DealResult, MatchResult
@@ -232,10 +232,11 @@ class Admin:
         game = self._store.load(game_id)
         return game, self._pieces(game)
 
-    def replay(self, game_id: str) -> MatchReplay:
-        """What everybody may have who may watch: the deals that have ended.
+    def replay(self, game_id: str) -> Iterator[bytes]:
+        """What everybody may have who may watch, the deals that have ended, as JSON in parts.
 
-        Raises NoSuchGame and NoReplay; of a table without a match there are no deals.
+        Raises NoSuchGame, and NoReplay at the first part; of a table without a match there are no
+        deals.
         """
         game = self._store.load(game_id)
         logs = self._store.logs_of_deals(game_id, 1, deals_over(game))
