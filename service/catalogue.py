@@ -791,12 +791,29 @@ CATALOGUE: dict[str, Entry] = {
             ),
         ),
         _leaf(
+            errors.Stopping,
+            Text(
+                "The process that was asked whether it can serve has been told to end. It finishes "
+                "what it has begun, and takes nothing new. Send requests to another one, or wait "
+                "until it has been started again."
+            ),
+        ),
+        _leaf(
             errors.TooBusy,
             Text(
                 "Others changed the game faster than this request could, again and again, or "
                 "another request with the same key is still being carried out. So this one was "
                 "given up, and nothing was done. Send it again after the seconds in Retry-After."
             ),
+        ),
+        _leaf(
+            errors.TablesFrozen,
+            Text(
+                "Whoever runs the service lets no new tables be made for a while, as before the "
+                "service is renewed. All games go on, and at tables that there are seats can be "
+                "taken. Try again after the seconds in Retry-After."
+            ),
+            reason=Text("Why, as whoever runs the service has put it."),
         ),
         _leaf(
             errors.UnreadableRecord,

@@ -2,9 +2,11 @@
 -- Stores one change of a game, or nothing: the only write to a game's keys.
 --
 -- KEYS  game (hash), events (stream), deals (list), begins (hash), and perhaps claim (string)
--- ARGV  channel of the bell, version after the change, record, nonce of this commit,
+-- ARGV  how the bell is rung ('PUBLISH', or 'SPUBLISH' on a cluster), its channel,
+--       version after the change, record, nonce of this commit,
 --       milliseconds to keep the keys, milliseconds to keep the claim,
 --       field of the seat's requests ('' for none), what to remember of this one ('' for nothing),
+--       how the game stands, for those who count games without reading their records,
 --       number of events, then of each event number, version, time, text and '1' if it was forced;
 --       number of deals that began, then of each its number and that of the event;
 --       what follows are the results of deals.
@@ -17,8 +19,9 @@
 -- could be changed.
 
 local game, events, deals, begins, claim = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local bell, version, record, nonce, lifetime = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
-local claim_lifetime, field, request = ARGV[6], ARGV[7], ARGV[8]
+local ring, bell, version, record = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
+local nonce, lifetime, claim_lifetime, field, request = ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9]
+local standing = ARGV[10]
 
 -- Between two attempts of one client the others cannot get sixteen changes further: it is its turn.
 local COMMITS_REMEMBERED = 16
@@ -30,23 +33,33 @@ local function remembered()
   return false
 end
 
+-- Who asks how many replicas have it hears of what was written on the same connection only: so what
+-- was stored before, and is acknowledged now, is passed on once more.
+local function pass_on()
+  local left = redis.call('PTTL', game)
+  if left > 0 then redis.call('PEXPIRE', game, left) end
+end
+
 local before = redis.call('HMGET', game, 'version', 'commits')
 local stored = tonumber(before[1] or 0)
 local commits = before[2] or ''
 
 if string.find(commits, nonce, 1, true) then
+  pass_on()
   return {'stored'}
 end
 if stored == 0 and version > 1 then
   return {'gone'}
 end
 if stored ~= version - 1 then
-  return {'lost', redis.call('HGET', game, 'record'), remembered()}
+  local earlier = remembered()
+  if earlier then pass_on() end
+  return {'lost', redis.call('HGET', game, 'record'), earlier}
 end
 
-local first_begin = 11 + 5 * tonumber(ARGV[9])
+local first_begin = 13 + 5 * tonumber(ARGV[11])
 local first_result = first_begin + 2 * tonumber(ARGV[first_begin - 1])
-for i = 10, first_begin - 2, 5 do
+for i = 12, first_begin - 2, 5 do
   redis.call('XADD', events, ARGV[i] .. '-0', 'v', ARGV[i + 1], 't', ARGV[i + 2], 'e', ARGV[i + 3],
     'f', ARGV[i + 4])
 end
@@ -67,10 +80,11 @@ elseif request ~= '' then
   redis.call('HSET', game, field, table.concat(requests, '\n'))
 end
 local nonces = string.sub(nonce .. ' ' .. commits, 1, COMMITS_REMEMBERED * (#nonce + 1))
-redis.call('HSET', game, 'version', version, 'record', record, 'commits', nonces)
+redis.call('HSET', game, 'version', version, 'record', record, 'commits', nonces,
+  'standing', standing)
 -- Redis 7.0 lets time pass in a script: the game goes first, so there is never one without its log.
 for _, key in ipairs({ game, events, deals, begins }) do
   redis.call('PEXPIRE', key, lifetime)
 end
-redis.call('PUBLISH', bell, version)
+redis.call(ring, bell, version)
 return {'stored'}

@@ -1,14 +1,16 @@
 """The configuration: the only reader of the environment."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal
-from urllib.parse import SplitResult, parse_qs, urlsplit
 
 import msgspec
 from limits import parse_many
 from msgspec import Meta
+from msgspec.structs import replace
+
+from service.redis_url import parse
 
 PREFIX = "RUMMY_"
 
@@ -22,21 +24,33 @@ Expiry = Annotated[int, Meta(ge=1, le=3650 * _DAY)]
 class Config(msgspec.Struct, frozen=True, kw_only=True):
     """What an operator can set: field `x_y` is read from the variable `RUMMY_X_Y`.
 
-    `redis_url` None stands for the Valkey that `rummy serve` starts itself. `proxies` is the
-    number of reverse proxies in front whose X-Forwarded headers are believed. The `limit_` fields
-    are rates as the package limits writes them, such as "60/minute;1000/day"; docs/security.md says
-    who is counted by what. `most_waits` bounds the requests that are kept waiting at a time, by
-    seat or address. `cors_origins` are the origins whose pages may use the API; "*" are all.
+    `redis_url` None stands for the Valkey that `rummy serve` starts itself, which the other
+    settings of a Redis do not concern. `redis_replicas`: so many replicas have a change before it
+    is acknowledged. `proxies` is the number of reverse proxies in front whose X-Forwarded headers
+    are believed. `record_format` is the layout that games are written in; both are read.
+    The `limit_` fields are rates as the package limits writes them, such as "60/minute;1000/day";
+    docs/security.md says who is counted by what. `most_waits` bounds the requests that are kept
+    waiting at a time, by seat or address. `cors_origins` are the origins whose pages may use the
+    API; "*" are all.
     """
 
     redis_url: str | None = None
+    redis_username: str | None = None
+    redis_password: str | None = None
+    redis_sentinel_username: str | None = None
+    redis_sentinel_password: str | None = None
+    redis_replicas: Annotated[int, Meta(ge=0, le=9)] = 0
     redis_timeout_seconds: Annotated[float, Meta(ge=0.05, le=30)] = 0.8
     expire_unstarted_seconds: Expiry = _DAY
     expire_running_seconds: Expiry = 7 * _DAY
     expire_finished_seconds: Expiry = 30 * _DAY
     max_body_bytes: Annotated[int, Meta(ge=1024, le=16 * 1024 * 1024)] = 64 * 1024
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
+    log_format: Literal["text", "json"] = "text"
+    metrics: bool = True
+    tracing: bool = False
     proxies: Annotated[int, Meta(ge=0, le=10)] = 0
+    record_format: Literal[3, 4] = 3
     rate_limits: bool = True
     limit_create: str = "120/minute;5000/day"
     limit_join: str = "120/minute"
@@ -47,6 +61,18 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     limit_failures: str = "60/minute"
     most_waits: Annotated[int, Meta(ge=1, le=4000)] = 100
     cors_origins: tuple[str, ...] = ()
+
+    def with_own_store(self, url: str) -> "Config":
+        """The same, but for the store that the service runs itself, at that address."""
+        return replace(
+            self,
+            redis_url=url,
+            redis_username=None,
+            redis_password=None,
+            redis_sentinel_username=None,
+            redis_sentinel_password=None,
+            redis_replicas=0,
+        )
 
 
 class ConfigError(Exception):
@@ -77,6 +103,7 @@ def load_config(environ: Mapping[str, str]) -> Config:
             except ValueError as error:
                 reason = str(error).removesuffix(", got `str`")
                 problems.append(f"{variable}={_masked(text)!r}: {reason}")
+    problems += _joint_problems(values)
     if problems:
         raise ConfigError(problems)
     return Config(**values)
@@ -85,33 +112,15 @@ def load_config(environ: Mapping[str, str]) -> Config:
 def _parse(field: msgspec.structs.FieldInfo, text: str) -> Any:
     """Raise ValueError (msgspec's ValidationError is one) when the text does not fit."""
     if field.name == "redis_url":
-        return _redis_url(text)
+        parse(text)
+        return text
     if field.name == "cors_origins":
         return _origins(text)
     if field.name.startswith("limit_"):
         return _rates(text)
-    if field.name == "log_level":
+    if field.name in {"log_level", "log_format"}:
         text = text.lower()
     return msgspec.convert(text, field.type, strict=False)
-
-
-def _redis_url(text: str) -> str:
-    url = urlsplit(text)
-    if url.scheme not in {"redis", "rediss", "unix"}:
-        raise ValueError("Expected a URL that starts with redis://, rediss:// or unix://")
-    asked = parse_qs(url.query, keep_blank_values=True)
-    if url.fragment or any(name != "db" and not name.startswith("ssl_") for name in asked):
-        raise ValueError("Expected nothing but db and ssl_... after the question mark")
-    if url.scheme == "unix":
-        if not url.path.startswith("/"):
-            raise ValueError("Expected an absolute path after unix://")
-    elif not url.hostname:
-        raise ValueError(f"Expected a host after {url.scheme}://")
-    elif not _has_valid_port(url):
-        raise ValueError("Expected a port between 1 and 65535")
-    elif url.path.strip("/") and not url.path.strip("/").isdecimal():
-        raise ValueError("Expected the number of a database after the last slash")
-    return text
 
 
 def _rates(text: str) -> str:
@@ -139,11 +148,22 @@ def _origins(text: str) -> tuple[str, ...]:
     return origins
 
 
-def _has_valid_port(url: SplitResult) -> bool:
-    try:
-        return url.port != 0
-    except ValueError:
-        return False
+def _joint_problems(values: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong with users and passwords beside the URL; never what they are."""
+    if "redis_url" not in values:
+        return
+    url = parse(values["redis_url"])
+    name = PREFIX + "REDIS_URL"
+    if "redis_password" in values and url.has_password:
+        yield f"{PREFIX}REDIS_PASSWORD: {name} has a password already; give one of them"
+    if "redis_username" in values and url.has_username:
+        yield f"{PREFIX}REDIS_USERNAME: {name} has a user already; give one of them"
+    if "redis_username" in values and not ("redis_password" in values or url.has_password):
+        yield f"{PREFIX}REDIS_USERNAME: Expected {PREFIX}REDIS_PASSWORD too"
+    if "redis_sentinel_username" in values and "redis_sentinel_password" not in values:
+        yield f"{PREFIX}REDIS_SENTINEL_USERNAME: Expected {PREFIX}REDIS_SENTINEL_PASSWORD too"
+    if "redis_sentinel_password" in values and url.kind != "sentinel":
+        yield f"{PREFIX}REDIS_SENTINEL_PASSWORD: Expected redis+sentinel://... in {name}"
 
 
 def _hint(variable: str, known: list[str]) -> str:

@@ -101,12 +101,12 @@ def status_of(error: BaseException) -> int:
     return next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 400)
 
 
-def refuse(client: Any, status: int) -> None:
-    """Tell the client in the form of all other refusals, as far as it still listens."""
+def refuse(client: Any, status: int, headers: dict[str, str]) -> str:
+    """Tell the client in the form of all other refusals; the code of this one is returned."""
     # Imported in the worker, after gevent has patched what it builds on.
     from service.api.problems import MIMETYPE, of_server
 
-    body = of_server(status)
+    code, body = of_server(status)
     head = (
         f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n"
         "Connection: close\r\n"
@@ -114,6 +114,8 @@ def refuse(client: Any, status: int) -> None:
         "Content-Language: en\r\n"
         "Cache-Control: no-store\r\n"
         "X-Content-Type-Options: nosniff\r\n"
-        f"Content-Length: {len(body)}\r\n\r\n"
+        f"Content-Length: {len(body)}\r\n"
     )
-    util.write_nonblock(client, head.encode() + body)
+    head += "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    util.write_nonblock(client, f"{head}\r\n".encode() + body)
+    return code

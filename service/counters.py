@@ -5,23 +5,22 @@ Counting is one round trip. It never keeps anybody: what cannot be counted soon 
 after trouble nothing is for a moment, so that a store that does not answer is waited for once.
 """
 
+import hashlib
 import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
-import redis
-from limits.storage import RedisStorage, storage_from_string
 from msgspec import Struct
-from redis.backoff import NoBackoff
-from redis.commands.core import Script
-from redis.retry import Retry
+from redis.exceptions import NoScriptError
+
+from service.errors import StoreUnavailable
+from service.servers import Command, Servers
 
 _SCRIPT = Path(__file__).with_suffix(".lua").read_bytes()
 
-_LONGEST_SECONDS = 0.2
-"""A store that is well answers in a hundredth of that; the request still has to wait for it too."""
+_SCRIPT_SHA = hashlib.sha1(_SCRIPT, usedforsecurity=False).hexdigest()
 
 _REST_SECONDS = 1.0
 """After trouble nothing is counted for so long."""
@@ -46,13 +45,12 @@ class Counted(Struct, frozen=True):
 
 
 class Counters:
-    """The counters in one Redis. Made without touching it; each worker process needs its own."""
+    """The counters in the servers. Made without touching them; each worker process has its own."""
 
-    def __init__(self, url: str, timeout_seconds: float) -> None:
-        self._url = url
-        self._timeout_seconds = min(timeout_seconds, _LONGEST_SECONDS)
+    def __init__(self, servers: Servers) -> None:
+        """`servers` that are not waited for as long as those of the games."""
+        self._servers = servers
         self._places = threading.BoundedSemaphore(_AT_ONCE)
-        self._script: Script | None = None
         self._resting_until = 0.0
 
     def count(self, key: str, windows: Sequence[Window]) -> Counted | None:
@@ -67,7 +65,7 @@ class Counters:
                 return None
             try:
                 answer = self._run(key, windows)
-            except (redis.RedisError, OSError):
+            except StoreUnavailable:
                 self._resting_until = time.monotonic() + _REST_SECONDS
                 return None
         fits, *counts = cast(list[int], answer)
@@ -78,27 +76,11 @@ class Counters:
         return time.monotonic() < self._resting_until
 
     def _run(self, key: str, windows: Sequence[Window]) -> Any:
-        if self._script is None:
-            storage = _storage(self._url, self._timeout_seconds)
-            self._script = storage.get_connection().register_script(_SCRIPT)
-        return self._script(
-            [f"rummy:limits:{{{key}}}:{window.seconds}" for window in windows],
-            [part for window in windows for part in (window.most, window.seconds * 1000)],
-        )
-
-
-def _storage(url: str, timeout_seconds: float) -> RedisStorage:
-    """The store by any of the addresses that RUMMY_REDIS_URL can be; of a cluster it asks one."""
-    scheme, _, rest = url.partition("://")
-    options: dict[str, Any] = {
-        "socket_timeout": timeout_seconds,
-        "socket_connect_timeout": timeout_seconds,
-        "protocol": 2,  # with 3 the pool no longer looks whether an idle connection is still good
-    }
-    if scheme == "unix":
-        scheme = "redis+unix"
-    if scheme.startswith("rediss+"):
-        scheme, options["ssl"] = scheme.replace("rediss", "redis"), True
-    if scheme != "redis+cluster":  # which has to hear twice where a key has gone
-        options["retry"] = Retry(NoBackoff(), 0)
-    return cast(RedisStorage, storage_from_string(f"{scheme}://{rest}", **options))
+        keys = [f"rummy:limits:{{{key}}}:{window.seconds}" for window in windows]
+        arguments = [part for window in windows for part in (window.most, window.seconds * 1000)]
+        rest: Command = (len(keys), *keys, *arguments)
+        try:
+            (answer,) = self._servers.ask(keys[0], [("EVALSHA", _SCRIPT_SHA, *rest)], "change")
+        except NoScriptError:
+            (answer,) = self._servers.ask(keys[0], [("EVAL", _SCRIPT, *rest)], "change")
+        return answer

@@ -500,9 +500,20 @@ class StoreUnavailable(Unavailable):
     title = Text("The store does not answer")
 
 
+class Stopping(Unavailable):
+    code = "stopping"
+    title = Text("The process is about to end")
+
+
 class TooBusy(Unavailable):
     code = "too_busy"
     title = Text("Too many changes at once")
+
+
+class TablesFrozen(Unavailable):
+    code = "tables_frozen"
+    title = Text("No new tables at the moment")
+    retry_after_seconds = 60
 
 
 class UnreadableRecord(Unavailable):

@@ -1,42 +1,48 @@
-"""All of Redis: the keys, the connection, loading, and the one way to write.
+"""What is kept in Redis: the keys, loading, and the one way to write.
 
-Of a game there are `rummy:{ID}:game` (hash: record, version, nonces of the last commits, and by
-seat the last requests with an Idempotency-Key), `rummy:{ID}:events` (stream, an event's number is
-its id), `rummy:{ID}:deals` (list of results), `rummy:{ID}:begins` (hash: by deal the event that it
-begins with), `rummy:{ID}:claim:…` (a request with such a key that took a seat) and the channel
-`rummy:{ID}:bell`, on which each new version is published. The braces keep them on one node of a
-cluster. `rummy:open` is the index of open tables, `rummy:create:…` the id of the game that a
-request with an Idempotency-Key makes.
+Of a game there are `rummy:{ID}:game` (hash: record, version, nonces of the last commits, `standing`
+(version, status and deadline, to be counted by), and by seat the last requests with an Idempotency-
+Key), `rummy:{ID}:events` (stream, an event's number is its id), `rummy:{ID}:deals` (list of
+results), `rummy:{ID}:begins` (hash: by deal the event that it begins with), `rummy:{ID}:claim:…` (a
+request with such a key that took a seat) and the channel `rummy:{ID}:bell`, on which each new
+version is published. The braces keep them on one node of a cluster. `rummy:open` is the index of
+open tables, `rummy:create:…` the id of the game that a request with an Idempotency-Key makes,
+`rummy:census` how many games there were when they were last counted, `rummy:frozen` says that no
+tables are made: these may be on any node.
 
-Every method raises StoreUnavailable within about a second when Redis is down, stalled or refuses to
-work, and works again as soon as Redis does.
+Every method raises StoreUnavailable within about a second when a server that it needs is down,
+stalled or refuses to work, and works again as soon as it does, or another has taken its place (see
+`servers`). Replicas follow the primary a moment later, so another one may know less: what was
+stored last, and who has seen it, may be lost with a primary, unless the store waits for replicas.
 """
 
 import hashlib
 import re
 import secrets
-import threading
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+import time
+from collections.abc import Callable, Container, Iterator, Sequence
+from contextlib import suppress
+from enum import Enum, auto
 from pathlib import Path
 from typing import Any, cast
 
 import msgspec
-import redis
 from msgspec import Struct
-from redis import exceptions
-from redis.backoff import ExponentialWithJitterBackoff
-from redis.client import Pipeline
-from redis.retry import Retry
+from redis.exceptions import NoScriptError
 
+from service import metrics
+from service.config import Config
 from service.errors import BadCursor, NoSuchGame, StoreUnavailable, UnreadableRecord
 from service.game import (
+    STATUSES,
+    WRITTEN,
     Closed,
     Game,
     Logged,
+    RecordFormat,
     Remembered,
     Started,
+    Status,
     decode,
     decode_event,
     decode_result,
@@ -45,6 +51,7 @@ from service.game import (
     encode_result,
 )
 from service.rummy.model import DealEnded, DealResult, Dealt
+from service.servers import Command, Condition, Servers, unavailable
 from service.text import Text
 
 _COMMIT = Path(__file__).with_name("commit.lua").read_text()
@@ -71,19 +78,23 @@ _CLAIM_MS = 24 * 3_600_000
 _LOG_PAGE = 1000
 """So many entries of the log are read at a time."""
 
-_CONNECTIONS = 32
-_RETRIES = 2
-_IN_TROUBLE = (
-    redis.ConnectionError,
-    redis.TimeoutError,
-    exceptions.InvalidResponse,
-    exceptions.ClusterDownError,
-    exceptions.OutOfMemoryError,
-    exceptions.ReadOnlyError,
-    exceptions.TryAgainError,
-)
-_TROUBLE_CODES = {"BUSY", "DB", "MISCONF", "NOPERM", "NOREPLICAS", "WRONGPASS"}
-"""Words that answers begin with of a server that is busy, or was not set up for us."""
+_CENSUS = "rummy:census"
+_CENSUS_TAKEN = "rummy:census:taken"
+_CENSUS_MS = 60_000
+_CENSUS_KEPT_MS = 10 * _CENSUS_MS
+_FROZEN = "rummy:frozen"
+
+_REPLICAS_SHARE = 0.5
+"""Of the time that a server has for its answer, so much is for its replicas."""
+
+_TOUCH = """
+local left = redis.call('PTTL', KEYS[1])
+if left > 0 then redis.call('PEXPIRE', KEYS[1], left) end
+"""
+"""Changes nothing, but is passed on to the replicas. WAIT waits for what its connection wrote."""
+
+_GAME_AND_CLAIM = "return {redis.call('HGET', KEYS[1], 'record'), redis.call('GET', KEYS[2])}"
+"""Both at one moment: the game must not be older than the request that changed it."""
 
 
 class Expiry(Struct, frozen=True):
@@ -92,6 +103,13 @@ class Expiry(Struct, frozen=True):
     unstarted_seconds: int
     running_seconds: int
     finished_seconds: int
+
+
+class Unseen(Enum):
+    """Why one of many games cannot be seen: it is gone, or another version wrote its record."""
+
+    GONE = auto()
+    UNREADABLE = auto()
 
 
 class Mark(Struct, frozen=True):
@@ -104,6 +122,53 @@ class Mark(Struct, frozen=True):
     key: str
     request: str
     owner: str = ""
+
+
+class Census(Struct, frozen=True, kw_only=True):
+    """How many games there were when they were counted, in ms since 1970.
+
+    `overdue_since` is the oldest deadline that had passed by then: nobody has looked at that game
+    since. `unreadable` are those that another version of the service wrote.
+    """
+
+    games: dict[Status, int]
+    unreadable: int
+    overdue_since: int | None
+    taken_at: int
+    took_seconds: float
+
+
+class Freeze(Struct, frozen=True):
+    """That no tables are made: since when (ms since 1970), and why, for people; empty: unsaid."""
+
+    since: int
+    reason: str
+
+
+class Kept(Struct, frozen=True):
+    """One key of a game: the bytes that it takes, and the ms after which it goes (-1: never)."""
+
+    key: str
+    bytes: int
+    expires_in_ms: int
+
+
+class Server(Struct, frozen=True, kw_only=True):
+    """What a server of the store says of itself; texts and numbers as it says them."""
+
+    kind: str
+    version: str
+    role: str
+    replicas: int
+    clients: int
+    memory_bytes: int
+    memory_limit_bytes: int
+    """0: none."""
+    eviction: str
+    append_only: bool
+    last_write: str
+    """Whether it could write its append-only file the last time: `ok`, or else."""
+    last_save: str
 
 
 class LostRace(Exception):
@@ -119,37 +184,56 @@ class LostRace(Exception):
 
 
 class Store:
-    """The games in one Redis. Made without touching it; each worker process needs its own."""
+    """The games in the servers. Made without touching them; each worker process needs its own."""
 
-    def __init__(self, url: str, timeout_seconds: float, expiry: Expiry) -> None:
-        self._redis = _client(url, timeout_seconds)
+    def __init__(
+        self,
+        servers: Servers,
+        expiry: Expiry,
+        record_format: RecordFormat = WRITTEN,
+        replicas: int = 0,
+    ) -> None:
+        """`replicas`: how many of them have a change before it counts as stored."""
+        self._servers = servers
         self._expiry = expiry
-        self._slots = _Slots(_CONNECTIONS)
-        self._troubles = 0
+        self._record_format = record_format
+        self._replicas = replicas
+
+    @classmethod
+    def configured(cls, servers: Servers, config: Config) -> "Store":
+        """The games in these servers, kept as the configuration wants it."""
+        expiry = Expiry(
+            config.expire_unstarted_seconds,
+            config.expire_running_seconds,
+            config.expire_finished_seconds,
+        )
+        return cls(servers, expiry, config.record_format, config.redis_replicas)
 
     def load(self, game_id: str) -> Game:
         """The game as it is now. Raises NoSuchGame and UnreadableRecord."""
-        with self._slot():
-            record = self._redis.hget(_key(game_id, "game"), "record")
+        key = _key(game_id, "game")
+        (record,) = self._servers.ask(key, [("HGET", key, "record")])
         return _game_of(record)
 
     def load_marked(self, game_id: str, mark: Mark) -> tuple[Game, Remembered | None]:
-        """The game, and the request with that mark that has changed it before. Raises as `load`."""
-        # Both at one moment: the game must not be older than the request that changed it.
-        pipeline = self._redis.pipeline(transaction=True)
-        pipeline.hget(_key(game_id, "game"), "record")
+        """The game, and the request with that mark that has changed it before. Raises as `load`.
+
+        What such a request has changed is on as many replicas then as any change that is stored.
+        """
+        key = _key(game_id, "game")
         if mark.owner:
-            pipeline.hget(_key(game_id, "game"), _field(mark))
+            command: Command = ("HMGET", key, "record", _field(mark))
         else:
-            pipeline.get(_claim(game_id, mark))
-        with self._slot():
-            record, remembered = _answers(pipeline)
-        return _game_of(record), _found(mark, remembered)
+            command = ("EVAL", _GAME_AND_CLAIM, 2, key, _claim(game_id, mark))
+        ((record, lines),) = self._servers.ask(key, [command])
+        remembered = _found(mark, lines)
+        if remembered and self._replicas:
+            self._write(key, [("EVAL", _TOUCH, 1, key)])
+        return _game_of(record), remembered
 
     def id_of(self, mark: Mark) -> str | None:
         """The id of the game that the request with that mark makes, if it has one."""
-        with self._slot():
-            found = self._redis.get(_create(mark))
+        (found,) = self._servers.ask(_create(mark), [("GET", _create(mark))])
         return cast(bytes, found).decode() if found else None
 
     def id_for(self, mark: Mark, new_id: str) -> str:
@@ -157,18 +241,14 @@ class Store:
 
         Kept for as long as a request that takes a seat can be repeated.
         """
-        with self._slot():
-            earlier = self._redis.set(_create(mark), new_id, nx=True, get=True, px=_CLAIM_MS)
+        key = _create(mark)
+        (earlier,) = self._write(key, [("SET", key, new_id, "NX", "GET", "PX", _CLAIM_MS)])
         return cast(bytes, earlier).decode() if earlier else new_id
 
-    def load_many(self, game_ids: Sequence[str]) -> tuple[Game | None, ...]:
-        """The games in that order, in one round trip; None for those that are gone."""
-        pipeline = self._redis.pipeline(transaction=False)
-        for game_id in game_ids:
-            pipeline.hget(_key(game_id, "game"), "record")
-        with self._slot():
-            records = _answers(pipeline)
-        return tuple(None if record is None else decode(record) for record in records)
+    def load_many(self, game_ids: Sequence[str]) -> tuple[Game | Unseen, ...]:
+        """The games in that order, or why there is none to see: a round trip to each server."""
+        records = self._servers.ask_each([_asked(game_id) for game_id in game_ids])
+        return tuple(_game_or_why_not(record) for record in records)
 
     def commit(
         self,
@@ -182,43 +262,46 @@ class Store:
         What is to be remembered of the request with that mark is stored with it, if given.
 
         Raises LostRace if that version exists, NoSuchGame if the game has expired meanwhile. After
-        StoreUnavailable the change may have been stored nevertheless.
+        StoreUnavailable the change may have been stored nevertheless, on fewer replicas than it
+        should be or on all of them.
         """
         keys = [_key(game.id, part) for part in ("game", "events", "deals", "begins")]
         if mark and not mark.owner:
             keys.append(_claim(game.id, mark))
-        arguments = [
+        arguments: list[int | str | bytes] = [
+            self._ring,
             bell_of(game.id),
             game.version,
-            encode(game),
+            encode(game, self._record_format),
             secrets.token_hex(8),
             self._lifetime_ms(game),
             _CLAIM_MS,
             _field(mark) if mark and mark.owner else "",
             _memory(mark, remembered) if mark and remembered else "",
+            _standing(game),
             *_event_arguments(logged),
         ]
-        with self._slot():
-            try:
-                answer = self._send(game, keys, arguments)
-            except exceptions.NoScriptError:  # the server has been restarted
-                self._redis.script_load(_COMMIT)
-                answer = self._send(game, keys, arguments)
+        try:
+            answer = self._send(game, ("EVALSHA", _COMMIT_SHA, len(keys), *keys, *arguments))
+        except NoScriptError:  # that server has been restarted, or has become the primary
+            answer = self._send(game, ("EVAL", _COMMIT, len(keys), *keys, *arguments))
         match answer:
             case [b"gone"]:
+                if _is_open(game):  # the entry went first
+                    with suppress(StoreUnavailable):
+                        self._change(_OPEN, ("ZREM", _OPEN, _entry(game)))
                 raise _no_such_game()
             case [b"lost", record, earlier]:
+                metrics.CONFLICTS.inc()
                 raise LostRace(decode(record), _found(mark, earlier) if mark else None)
         if game.public and any(isinstance(entry.event, Started | Closed) for entry in logged):
-            with suppress(StoreUnavailable), self._slot():  # readers remove it if this fails
-                self._redis.zrem(_OPEN, _entry(game))
+            with suppress(StoreUnavailable):  # readers remove it if this fails
+                self._change(_OPEN, ("ZREM", _OPEN, _entry(game)))
 
     def events(self, game_id: str, after: int, limit: int) -> tuple[Logged, ...]:
         """At most `limit` (from 1) entries of the log with a number above `after`, in order."""
-        pipeline = self._redis.pipeline(transaction=False)
-        _ask_events(pipeline, game_id, after, limit)
-        with self._slot():
-            (entries,) = _answers(pipeline)
+        command = _events(game_id, after, limit)
+        (entries,) = self._servers.ask(_key(game_id, "events"), [command])
         return _logged(entries)
 
     def read(self, game_id: str, after: int, limit: int) -> tuple[Game, tuple[Logged, ...]]:
@@ -227,11 +310,8 @@ class Store:
         The log is read first, so the game knows of every entry: whoever may read the entries by
         the game as it is then may read them.
         """
-        pipeline = self._redis.pipeline(transaction=False)
-        _ask_events(pipeline, game_id, after, limit)
-        pipeline.hget(_key(game_id, "game"), "record")
-        with self._slot():
-            entries, record = _answers(pipeline)
+        key, command = _asked(game_id)
+        entries, record = self._servers.ask(key, [_events(game_id, after, limit), command])
         return _game_of(record), _logged(entries)
 
     def logs_of_deals(self, game_id: str, first: int, last: int) -> Iterator[tuple[Logged, ...]]:
@@ -240,11 +320,8 @@ class Store:
         None comes of deals that are not known to have begun. The log is read a page at a time, so
         that a long match need not be in memory at once.
         """
-        with self._slot():
-            begins = cast(
-                list[bytes | None],
-                self._redis.hmget(_key(game_id, "begins"), [str(first), str(last + 1)]),
-            )
+        key = _key(game_id, "begins")
+        (begins,) = self._servers.ask(key, [("HMGET", key, first, last + 1)])
         if begins[0] is None:
             return
         after, end = int(begins[0]) - 1, int(begins[1]) - 1 if begins[1] else 2**63
@@ -261,8 +338,8 @@ class Store:
 
     def results(self, game_id: str, after: int, limit: int) -> tuple[DealResult, ...]:
         """At most `limit` results of deals that have ended after the one numbered `after`."""
-        with self._slot():
-            results = self._redis.lrange(_key(game_id, "deals"), after, after + limit - 1)
+        key = _key(game_id, "deals")
+        (results,) = self._servers.ask(key, [("LRANGE", key, after, after + limit - 1)])
         return tuple(decode_result(result) for result in cast(list[bytes], results))
 
     def open_tables(
@@ -281,46 +358,187 @@ class Store:
         if before is not None and not _ENTRY.fullmatch(before):
             raise BadCursor(Text("The cursor is not one that this list has given out."))
         found: list[Game] = []
-        with self._slot():
-            left, count = _MOST_ENTRIES, limit + 1
-            while left > 0:
-                left -= count
-                entries = self._entries(before, count)
-                found += filter(wanted, self._open_among(entries, now))
-                if len(found) > limit:
-                    return tuple(found[:limit]), _entry(found[limit - 1])
-                if len(entries) < count:
-                    return tuple(found), None
-                before = entries[-1]
-                count = min(2 * count, left)
+        left, count = _MOST_ENTRIES, limit + 1
+        while left > 0:
+            left -= count
+            entries = self._entries(before, count)
+            found += filter(wanted, self._open_among(entries, now))
+            if len(found) > limit:
+                return tuple(found[:limit]), _entry(found[limit - 1])
+            if len(entries) < count:
+                return tuple(found), None
+            before = entries[-1]
+            count = min(2 * count, left)
         return tuple(found), before
 
-    def ping(self) -> None:
-        """Raise StoreUnavailable unless Redis answers."""
-        with self._slot():
-            self._redis.ping()
+    def condition(self) -> Condition:
+        """How the servers are. Raises StoreUnavailable if none answers."""
+        return self._servers.condition()
 
     def expires_at(self, game: Game) -> int:
         """When the game will be deleted if nothing more happens, in ms since 1970."""
         return game.changed_at + self._lifetime_ms(game)
 
-    @contextmanager
-    def _slot(self) -> Iterator[None]:
-        """Wait for a connection, and make StoreUnavailable of what a server in trouble causes.
+    # --------------------------------------------------------------- all games, for operators
 
-        Who was still waiting when somebody else met trouble is not sent into it one after another.
+    def census(self, now: int) -> Census | None:
+        """How many games there are, counted once a minute by all processes together.
+
+        What was counted last while somebody else counts, or None if nothing is known yet. One game
+        may be counted twice while the store grows.
         """
-        troubles = self._troubles
-        with self._slots:
-            if self._troubles != troubles:
-                raise _unavailable()
+        taking: Command = ("SET", _CENSUS_TAKEN, 1, "NX", "PX", _CENSUS_MS)
+        kept, is_ours_to_take = self._servers.ask_each(
+            [(_CENSUS, ("GET", _CENSUS)), (_CENSUS_TAKEN, taking)]
+        )
+        if not is_ours_to_take:
+            return msgspec.json.decode(kept, type=Census) if kept else None
+        census = self.counted(now)
+        self._change(_CENSUS, ("SET", _CENSUS, msgspec.json.encode(census), "PX", _CENSUS_KEPT_MS))
+        return census
+
+    def counted(self, now: int) -> Census:
+        """How many games there are, counted now (ms since 1970)."""
+        began = time.monotonic()
+        games = dict.fromkeys(STATUSES, 0)
+        unreadable, oldest = 0, now
+        for game_ids in self._all_ids():
+            for standing in self._standings(game_ids):
+                if standing is None:
+                    unreadable += 1
+                    continue
+                status, due = standing
+                games[status] += 1
+                oldest = min(oldest, due or oldest)
+        return Census(
+            games=games,
+            unreadable=unreadable,
+            overdue_since=oldest if oldest < now else None,
+            taken_at=now,
+            took_seconds=time.monotonic() - began,
+        )
+
+    def all_games(self) -> Iterator[Game | None]:
+        """Every game, in no order, as it is stored; None for one that cannot be read.
+
+        One may come twice while the store grows.
+        """
+        for game_ids in self._all_ids():
+            yield from self._readable(game_ids)
+
+    def kept(self, game_id: str) -> tuple[Kept, ...]:
+        """All keys of a game. Raises NoSuchGame for what cannot be an id."""
+        pattern = _key(game_id, "*")
+        keys = sorted({key for keys in self._servers.keys(pattern) for key in keys})
+        commands = [
+            command for key in keys for command in (("MEMORY", "USAGE", key), ("PTTL", key))
+        ]
+        answers = iter(self._servers.ask(pattern, commands)) if commands else iter(())
+        return tuple(
+            Kept(key, size, lifetime)
+            for key, size, lifetime in zip(keys, answers, answers, strict=True)
+            if size is not None
+        )
+
+    def delete(self, game_ids: Sequence[str]) -> tuple[str, ...]:
+        """Delete all that is kept of these games; returns the ids of which there was anything.
+
+        Whoever waits for one of them is woken. A change that is just being made is not stored any
+        more, or is deleted too. After StoreUnavailable some of it may be gone: delete them again.
+        """
+        wanted = set(filter(_GAME_ID.fullmatch, game_ids))
+        # The requests that made them go first: a repeat would make the game again under its id.
+        self._forget_creations(wanted)
+        found = set()
+        for game_id in wanted:
+            keys = [_key(game_id, part) for part in ("game", "events", "deals", "begins")]
+            unlinked, _ = self._write(
+                keys[0], [("UNLINK", *keys), (self._ring, bell_of(game_id), 0)]
+            )
+            if unlinked:
+                found.add(game_id)
+        # From here on nobody takes a seat in them any more.
+        for page in self._servers.keys("rummy:{*}:claim:*"):
+            for claim in page:
+                if _id_in(claim) in wanted:
+                    found.add(_id_in(claim))
+                    self._write(claim, [("UNLINK", claim)])
+        self._forget_entries(wanted)
+        return tuple(game_id for game_id in game_ids if game_id in found)
+
+    def freeze(self, freeze: Freeze) -> None:
+        """Let no tables be made from now on."""
+        self._change(_FROZEN, ("SET", _FROZEN, msgspec.json.encode(freeze)))
+
+    def thaw(self) -> bool:
+        """Let tables be made again; says whether they were not."""
+        return bool(self._change(_FROZEN, ("DEL", _FROZEN)))
+
+    def frozen(self) -> Freeze | None:
+        """Whether no tables are made, and why."""
+        (freeze,) = self._servers.ask(_FROZEN, [("GET", _FROZEN)])
+        return msgspec.json.decode(freeze, type=Freeze) if freeze else None
+
+    def servers(self) -> tuple[Server, ...]:
+        """What each server says of itself that new games are written to."""
+        return tuple(_server(told) for told in self._servers.told_of_themselves())
+
+    # ------------------------------------------------------------------------- how it is done
+
+    @property
+    def _ring(self) -> str:
+        """How a bell is rung."""
+        return "PUBLISH" if self._servers.together else "SPUBLISH"
+
+    def _change(self, key: str, command: Command) -> Any:
+        """Change something that need not be on any replica yet."""
+        (answer,) = self._servers.ask(key, [command], call="change")
+        return answer
+
+    def _all_ids(self) -> Iterator[list[str]]:
+        for keys in self._servers.keys("rummy:{*}:game"):
+            yield [_id_in(key) for key in keys]
+
+    def _standings(self, game_ids: Sequence[str]) -> Iterator[tuple[Status, int | None] | None]:
+        """Status and deadline of each game that is still there; None: it cannot be read."""
+        keys = [_key(game_id, "game") for game_id in game_ids]
+        answers = self._servers.ask_each(
+            [(key, ("HMGET", key, "version", "standing")) for key in keys]
+        )
+        untold = []
+        for game_id, (version, standing) in zip(game_ids, answers, strict=True):
+            told = (standing or b"").split()
+            if told and told[0] == version:
+                yield cast(Status, told[1].decode()), int(told[2]) if len(told) > 2 else None
+            elif version:  # the last change was made by a version of before
+                untold.append(game_id)
+        for game in self._readable(untold):
+            yield (game.status, game.due) if game else None
+
+    def _readable(self, game_ids: Sequence[str]) -> Iterator[Game | None]:
+        """Those of the games that are still there; None for one that cannot be read."""
+        records = self._servers.ask_each([_asked(game_id) for game_id in game_ids])
+        for record in filter(None, records):
             try:
-                yield
-            except redis.RedisError as error:
-                if not _is_trouble(error):
-                    raise
-                self._troubles += 1
-                raise _unavailable() from error
+                yield decode(record)
+            except UnreadableRecord:
+                yield None
+
+    def _forget_creations(self, game_ids: Container[str]) -> None:
+        for keys in self._servers.keys("rummy:create:*"):
+            made = self._servers.ask_each([(key, ("GET", key)) for key in keys])
+            for key, game_id in zip(keys, made, strict=True):
+                if game_id and game_id.decode() in game_ids:
+                    self._change(key, ("UNLINK", key))
+
+    def _forget_entries(self, game_ids: Container[str]) -> None:
+        """Take tables out of the index of open ones, whenever they say that they were made."""
+        cursor = None
+        while cursor != b"0":
+            scan: Command = ("ZSCAN", _OPEN, cursor or 0, "COUNT", _LOG_PAGE)
+            ((cursor, found),) = self._servers.ask(_OPEN, [scan])
+            if gone := [entry for entry in found[::2] if entry[13:].decode() in game_ids]:
+                self._change(_OPEN, ("ZREM", _OPEN, *gone))
 
     def _lifetime_ms(self, game: Game) -> int:
         seconds = {
@@ -333,42 +551,51 @@ class Store:
         until_due = max(0, game.due - game.changed_at) if game.due else 0
         return until_due + 1000 * seconds[game.status]
 
-    def _send(self, game: Game, keys: list[str], arguments: list[int | str | bytes]) -> Any:
-        """Run the script, in one round trip with the entry of an open table.
+    def _send(self, game: Game, commit: Command) -> Any:
+        """Commit, and on a single server in the same round trip the entry of an open table.
 
         The entry goes first: should the commit fail, there is one too many, which readers pass over
         and remove, and never one too few.
         """
-        pipeline = self._redis.pipeline(transaction=False)
+        entry: list[Command] = []
         if _is_open(game):
             oldest = game.created_at - _LONGEST_WAIT * self._lifetime_ms(game)
-            pipeline.zadd(_OPEN, {_entry(game): 0})
-            pipeline.zremrangebylex(_OPEN, "-", f"({max(oldest, 0):013}")
-        pipeline.evalsha(_COMMIT_SHA, len(keys), *keys, *arguments)
-        return _answers(pipeline)[-1]
+            entry.append(("ZADD", _OPEN, 0, _entry(game)))
+            entry.append(("ZREMRANGEBYLEX", _OPEN, "-", f"({max(oldest, 0):013}"))
+        if entry and not self._servers.together:
+            self._write(_OPEN, entry)
+            entry = []
+        return self._write(_key(game.id, "game"), [*entry, commit])[-1]
+
+    def _write(self, key: str, commands: list[Command]) -> list[Any]:
+        """Raise StoreUnavailable, too, if not enough replicas have it in time.
+
+        Of one of our own they are asked in the same round trip.
+        """
+        if not self._replicas:
+            return self._servers.ask(key, commands, call="change")
+        patience_ms = round(1000 * _REPLICAS_SHARE * self._servers.timeout_seconds)
+        *answers, replicas = self._servers.ask(
+            key, [*commands, ("WAIT", self._replicas, patience_ms)], call="change"
+        )
+        if replicas < self._replicas:
+            raise unavailable()
+        return answers
 
     def _entries(self, before: str | None, count: int) -> list[str]:
-        entries = self._redis.zrange(
-            _OPEN,
-            "+" if before is None else f"({before}",
-            "-",
-            desc=True,
-            bylex=True,
-            offset=0,
-            num=count,
-        )
-        return [entry.decode() for entry in cast(list[bytes], entries)]
+        start = "+" if before is None else f"({before}"
+        command = ("ZRANGE", _OPEN, start, "-", "BYLEX", "REV", "LIMIT", 0, count)
+        (entries,) = self._servers.ask(_OPEN, [command])
+        return [entry.decode() for entry in entries]
 
     def _open_among(self, entries: list[str], now: int) -> list[Game]:
         """The open tables of these entries; removes those that can never be open again."""
-        pipeline = self._redis.pipeline(transaction=False)
-        for entry in entries:
-            pipeline.hget(_key(entry[13:], "game"), "record")
+        records = self._servers.ask_each([_asked(entry[13:]) for entry in entries])
         found = []
         stale = []
         # The entry of a table that is just being made comes a moment before its record.
         settled = f"{now - _CREATION_MS:013}"
-        for entry, record in zip(entries, _answers(pipeline), strict=True):
+        for entry, record in zip(entries, records, strict=True):
             if record is None:
                 if entry < settled:
                     stale.append(entry)
@@ -384,85 +611,14 @@ class Store:
             elif game.status != "waiting":  # it can never be open again
                 stale.append(entry)
         if stale:
-            self._redis.zrem(_OPEN, *stale)
+            with suppress(StoreUnavailable):  # it takes no changes now: the next reader does it
+                self._change(_OPEN, ("ZREM", _OPEN, *stale))
         return found
-
-
-class _Slots:
-    """So many at a time, and the others in the order in which they came.
-
-    At a threading.Semaphore one who comes again at once passes those who wait and are only being
-    woken. Among many who read on and on some would wait for minutes.
-    """
-
-    def __init__(self, number: int) -> None:
-        self._lock = threading.Lock()
-        self._free = number
-        """0 as long as somebody waits."""
-        self._waiting: deque[threading.Lock] = deque()
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._free:
-                self._free -= 1
-                return
-            turn = threading.Lock()
-            turn.acquire()
-            self._waiting.append(turn)
-        try:
-            turn.acquire()
-        except BaseException:  # ended while waiting: nobody may be given the turn of who is gone
-            with self._lock:
-                has_turn = turn not in self._waiting
-                if not has_turn:
-                    self._waiting.remove(turn)
-            if has_turn:
-                self.__exit__()
-            raise
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            if self._waiting:
-                self._waiting.popleft().release()
-            else:
-                self._free += 1
-
-
-def _client(url: str, timeout_seconds: float) -> redis.Redis:
-    """A client that does not connect yet.
-
-    Only lost connections are tried again: a command that timed out may still be waiting in the
-    server, and a second wait would not fit into the second that callers are promised.
-    """
-    return redis.Redis.from_url(
-        url,
-        max_connections=_CONNECTIONS,
-        socket_timeout=timeout_seconds,
-        socket_connect_timeout=timeout_seconds,
-        retry=Retry(
-            ExponentialWithJitterBackoff(cap=0.1, base=0.03), _RETRIES, (redis.ConnectionError,)
-        ),
-        # With protocol 3 the pool no longer looks whether an idle connection is still good.
-        protocol=2,
-    )
 
 
 def bell_of(game_id: str) -> str:
     """The channel on which each new version of that game is published."""
     return _key(game_id, "bell")
-
-
-def _is_trouble(error: redis.RedisError) -> bool:
-    return isinstance(error, _IN_TROUBLE) or str(error).partition(" ")[0] in _TROUBLE_CODES
-
-
-def _answers(pipeline: Pipeline) -> list[Any]:
-    """Send the commands; raises the first error as it came, without the command's arguments."""
-    answers = pipeline.execute(raise_on_error=False)
-    for answer in answers:
-        if isinstance(answer, Exception):
-            raise answer
-    return answers
 
 
 def _key(game_id: str, part: str) -> str:
@@ -476,6 +632,15 @@ def _game_of(record: Any) -> Game:
     if record is None:
         raise _no_such_game()
     return decode(cast(bytes, record))
+
+
+def _game_or_why_not(record: Any) -> Game | Unseen:
+    try:
+        return _game_of(record)
+    except NoSuchGame:
+        return Unseen.GONE
+    except UnreadableRecord:
+        return Unseen.UNREADABLE
 
 
 def _field(mark: Mark) -> str:
@@ -505,21 +670,29 @@ def _found(mark: Mark, lines: bytes | None) -> Remembered | None:
     return None
 
 
-def _ask_events(pipeline: Pipeline, game_id: str, after: int, limit: int) -> None:
+def _asked(game_id: str) -> tuple[str, Command]:
+    """Where the record is, and how it is asked for."""
+    key = _key(game_id, "game")
+    return key, ("HGET", key, "record")
+
+
+def _events(game_id: str, after: int, limit: int) -> Command:
     start = f"{min(after + 1, 2**63)}-0"
-    pipeline.xrange(_key(game_id, "events"), min=start, count=limit)
+    return ("XRANGE", _key(game_id, "events"), start, "+", "COUNT", limit)
 
 
-def _logged(entries: list[tuple[bytes, dict[bytes, bytes]]]) -> tuple[Logged, ...]:
-    return tuple(
-        Logged(
-            number=int(entry.partition(b"-")[0]),
-            version=int(fields[b"v"]),
-            at=int(fields[b"t"]),
-            event=decode_event(fields[b"e"]),
-            forced=fields.get(b"f") == b"1",
-        )
-        for entry, fields in entries
+def _logged(entries: list[tuple[bytes, list[bytes]]]) -> tuple[Logged, ...]:
+    return tuple(_entry_of_log(number, fields) for number, fields in entries)
+
+
+def _entry_of_log(number: bytes, fields: list[bytes]) -> Logged:
+    values = dict(zip(fields[::2], fields[1::2], strict=True))
+    return Logged(
+        number=int(number.partition(b"-")[0]),
+        version=int(values[b"v"]),
+        at=int(values[b"t"]),
+        event=decode_event(values[b"e"]),
+        forced=values.get(b"f") == b"1",
     )
 
 
@@ -541,6 +714,33 @@ def _event_arguments(logged: Sequence[Logged]) -> Iterator[int | bytes]:
             yield encode_result(entry.event.result)
 
 
+def _standing(game: Game) -> str:
+    """What a game is counted by. With its version: who does not know of this leaves it behind."""
+    return f"{game.version} {game.status} {'' if game.due is None else game.due}"
+
+
+def _id_in(key: str) -> str:
+    """The id of the game whose key that is."""
+    return key[7:23]
+
+
+def _server(told: dict[str, Any]) -> Server:
+    kind = told.get("server_name", "redis")
+    return Server(
+        kind=kind,
+        version=str(told.get(f"{kind}_version") or told["redis_version"]),
+        role=told["role"],
+        replicas=told.get("connected_slaves", 0),
+        clients=told["connected_clients"],
+        memory_bytes=told["used_memory"],
+        memory_limit_bytes=told["maxmemory"],
+        eviction=told["maxmemory_policy"],
+        append_only=told["aof_enabled"] == 1,
+        last_write=told["aof_last_write_status"],
+        last_save=told["rdb_last_bgsave_status"],
+    )
+
+
 def _is_open(game: Game) -> bool:
     return game.public and game.status == "waiting" and len(game.seats) < game.size
 
@@ -552,7 +752,3 @@ def _entry(game: Game) -> str:
 
 def _no_such_game() -> NoSuchGame:
     return NoSuchGame(Text("There is no game with this id; it may have expired."))
-
-
-def _unavailable() -> StoreUnavailable:
-    return StoreUnavailable(Text("The store of the games does not answer at the moment."))

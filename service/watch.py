@@ -3,10 +3,13 @@
 A ring carries nothing: who is woken reads the store, which alone knows. So a ring too many does no
 harm, and one too few is made up for after MOST_SILENCE_SECONDS.
 
-One thread, the listener, has the connection and the table of bells for itself. Everybody else only
-puts wishes into a queue. So nobody who leaves needs a lock, and nothing goes wrong when a waiter is
-killed, or ended by the garbage collector in the middle of something else. gunicorn's gevent worker
-makes greenlets of the threads.
+One thread for each server that has games, the listener, has the connection to it and its table of
+bells for itself. Everybody else only puts wishes into its queue. So nobody who leaves needs a lock,
+and nothing goes wrong when a waiter is killed, or ended by the garbage collector in the middle of
+something else. gunicorn's gevent worker makes greenlets of the threads.
+
+When another server has come to have a game, the listener that finds out puts its bells into the
+queue of the one there. They ring once they can be heard again, since they may have missed one.
 """
 
 import logging
@@ -22,14 +25,19 @@ from typing import Any
 
 import redis
 
+from service import current
+from service.errors import StoreUnavailable
+from service.line import Line
+from service.redis_url import Host
+from service.servers import Servers
+
 MOST_SILENCE_SECONDS = 5.0
 """No wait is longer, whether the bell can be heard or not."""
 
 _SUBSCRIBE_SECONDS = 1.0
 _TICK_SECONDS = 1.0
-_ANSWER_SECONDS = 3.0
-"""A connection on which a question stays open as long as this is dead. Two ticks and this make the
-five seconds within which a half-dead one is noticed."""
+"""Two of them and the time that a line has for its answer make the five seconds within which one
+that is half dead is noticed."""
 
 _SOCKET_SECONDS = 1.0
 """For connecting and sending; the listener never waits on the socket for a ring."""
@@ -45,11 +53,13 @@ _log = logging.getLogger(__name__)
 class Bell:
     """What one waiter listens to. Made by `Watch.listen`; `ring` and the fields are for Watch."""
 
-    __slots__ = ("_rung", "_watch", "channel", "heard")
+    __slots__ = ("_rung", "_watch", "channel", "gone", "heard", "listener")
 
     def __init__(self, watch: "Watch", channel: bytes) -> None:
         self.channel = channel
+        self.gone = False
         self.heard = False
+        self.listener: _Listener | None = None
         self._watch = watch
         self._rung = threading.Event()
 
@@ -61,7 +71,9 @@ class Bell:
         change at all: read.
         """
         if not self._watch.stopping:
+            began = time.monotonic()
             self._rung.wait(max(0.0, min(seconds, MOST_SILENCE_SECONDS)))
+            current.note_wait(time.monotonic() - began)
         # A ring that is wiped out here came before the caller reads.
         self._rung.clear()
 
@@ -70,29 +82,22 @@ class Bell:
 
 
 class Watch:
-    """All bells of one process, over one connection. Raises nothing when the store is away.
+    """All bells of one process, over one connection to each server that has games of theirs.
 
-    Made without touching Redis, and good for one process: the one that listens first, which may be
-    a fork of the one that made it. `stopping` says whether the process is about to end; it is asked
-    about once a second from the first `listen` until it first says so.
+    Raises nothing when the store is away. Made without touching it, and good for one process: the
+    one that listens first, which may be a fork of the one that made it. `stopping` says whether the
+    process is about to end; it is asked about once a second from the first `listen` until it first
+    says so.
     """
 
-    def __init__(self, url: str, stopping: Callable[[], bool] | None = None) -> None:
-        self._pool = redis.ConnectionPool.from_url(
-            url,
-            protocol=2,
-            socket_timeout=_SOCKET_SECONDS,
-            socket_connect_timeout=_SOCKET_SECONDS,
-        )
+    def __init__(self, servers: Servers, stopping: Callable[[], bool] | None = None) -> None:
+        self._servers = servers
         self._ask_stopping = stopping
+        self._ask_again = 0.0
         self._stopping = False
-        self._starting = threading.Lock()
-        self._listening = False
-        self._nudge: socket.socket
-        self._wishes: deque[tuple[Bell, bool]] = deque()
-        """Who comes (True) and who leaves, in this order."""
-        self._bells: dict[bytes, set[Bell]] = {}
-        """By channel, never empty; for the listener alone."""
+        self._placing = threading.Lock()
+        self._listeners: dict[Host | None, _Listener] = {}
+        """By where they listen; at None are the bells of games that nobody seems to have."""
 
     @property
     def stopping(self) -> bool:
@@ -104,165 +109,201 @@ class Watch:
         """The bell of a game, to be waited for in a loop: read first, then wait, then read again.
 
         A change that comes after the reading rings it. When the store is away or slow this takes a
-        second, and the bell rings once as soon as it can be heard. The id is not looked at: ask for
-        games that exist.
+        second or two, and the bell rings once as soon as it can be heard. The id is not looked at:
+        ask for games that exist.
         """
-        self._start()
         bell = Bell(self, f"rummy:{{{game_id}}}:bell".encode())
         try:
-            self._wishes.append((bell, True))
-            with suppress(OSError):  # full: the listener has been nudged often enough
-                self._nudge.send(b".")
+            self.place(bell)
             bell.wait(_SUBSCRIBE_SECONDS)
             yield bell
         finally:
             # Without a nudge: this has time until the next tick, and who listens again before, as
             # those do who poll, finds the subscription still there.
-            self._wishes.append((bell, False))
+            bell.gone = True
+            if bell.listener is not None:
+                bell.listener.wishes.append((bell, False))
 
-    def _start(self) -> None:
-        with self._starting:
-            if self._listening or self._stopping:
+    def place(self, bell: Bell) -> None:
+        """Hand a bell to the listener of the server that has its game now."""
+        try:
+            place = self._servers.place_of(bell.channel.decode())
+        except StoreUnavailable:
+            place = None
+        with self._placing:
+            if self._stopping:
                 return
-            nudged, self._nudge = socket.socketpair()
-            nudged.setblocking(False)
-            self._nudge.setblocking(False)
-            self._listening = True
-            threading.Thread(
-                target=self._keep_listening, args=(nudged,), name="watch", daemon=True
-            ).start()
+            listener = self._listeners.get(place)
+            if listener is None:
+                listener = self._listeners[place] = _Listener(self, self._servers, place)
+                threading.Thread(target=listener.run, name="watch", daemon=True).start()
+            bell.listener = listener
+            listener.wishes.append((bell, True))
+            listener.nudge()
+        if bell.gone:  # meanwhile, and it may have told the listener before
+            listener.wishes.append((bell, False))
 
-    def _keep_listening(self, nudged: socket.socket) -> None:
-        """Connect, again and again, until the process is stopping."""
-        # One for all attempts: the pool makes a hundred and no more.
-        connection: Any = self._pool.make_connection()
+    def look_whether_stopping(self) -> bool:
+        """For the listeners: when this is so, each wakes who waits for its bells, and ends."""
+        now = time.monotonic()
+        if not self._stopping and self._ask_stopping is not None and now >= self._ask_again:
+            self._ask_again = now + _TICK_SECONDS / 2
+            # A waiter puts its wish, then looks whether we are stopping; a listener looks at its
+            # wishes after this.
+            self._stopping = self._ask_stopping()
+        return self._stopping
+
+    def release(self, listener: "_Listener", anyway: bool = False) -> bool:
+        """Whether a listener may end: nobody needs it, and nobody will come to it any more."""
+        with self._placing:
+            if not anyway and (listener.bells or listener.wishes):
+                return False
+            if self._listeners.get(listener.place) is listener:
+                del self._listeners[listener.place]
+            return True
+
+
+class _Listener:
+    """Hears the bells of the games that one server has."""
+
+    def __init__(self, watch: Watch, servers: Servers, place: Host | None) -> None:
+        self.place = place
+        self.wishes: deque[tuple[Bell, bool]] = deque()
+        """Who comes (True) and who leaves, in this order."""
+        self.bells: dict[bytes, set[Bell]] = {}
+        """By channel, never empty; for the listener alone."""
+        self._watch = watch
+        self._servers = servers
+        self._known: object = None
+        self._lost: set[bytes] = set()
+        self._nudged, self._nudge = socket.socketpair()
+        self._nudged.setblocking(False)
+        self._nudge.setblocking(False)
+
+    def nudge(self) -> None:
+        """Let it look at the wishes now."""
+        with suppress(OSError):  # full: it has been nudged often enough
+            self._nudge.send(b".")
+
+    def run(self) -> None:
+        """Connect, again and again, until the process is stopping or the server has no games."""
+        connection = None
         pause = 0.0
         try:
-            while not self._look_whether_stopping():
+            while not self._watch.look_whether_stopping() and not self._is_needless():
                 up_since = math.inf
                 try:
+                    # One for all attempts: the pool makes a hundred and no more.
+                    connection = connection or self._connection()
                     connection.connect()
                     up_since = time.monotonic()
-                    self._attend(connection, nudged)
+                    self._attend(connection)
                 except (redis.RedisError, OSError) as error:
-                    connection.disconnect()
+                    if connection is not None:
+                        connection.disconnect()
+                    if self.place is not None:
+                        self._servers.doubt(self.place)
                     if time.monotonic() - up_since > _STEADY_SECONDS:
                         pause = 0.0
                     if not pause:
                         _log.warning("The bells of the store cannot be heard: %s", error)
                     pause = min(2 * pause or _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS)
                     self._take_wishes()  # or they would pile up while the store is away
+                    self._move_away()
                     time.sleep(pause)
         finally:  # after what nobody expects too: the next to listen starts anew
-            connection.disconnect()
-            nudged.close()
-            self._nudge.close()
-            self._listening = False
-
-    def _look_whether_stopping(self) -> bool:
-        if not self._stopping and self._ask_stopping is not None and self._ask_stopping():
-            # In this order: a waiter puts its wish, then looks whether we are stopping.
-            self._stopping = True
+            self._watch.release(self, anyway=True)
+            if connection is not None:
+                connection.disconnect()
             self._take_wishes()
-            for bells in self._bells.values():
+            for bells in self.bells.values():
                 for bell in bells:
                     bell.ring()
-        return self._stopping
+            self._nudged.close()
+            self._nudge.close()
 
-    def _attend(self, connection: Any, nudged: socket.socket) -> None:
-        """Serve all bells over a fresh connection; returns when stopping."""
-        line = _Line(connection, self._bells)
+    def _connection(self) -> Any:
+        if self.place is None:
+            raise redis.ConnectionError("nobody knows which server has the games")
+        return self._servers.connection(self.place, _SOCKET_SECONDS)
+
+    def _attend(self, connection: Any) -> None:
+        """Serve all bells over a fresh connection; returns when stopping, or needed no more."""
+        line = Line(connection, self._servers, self.bells)
+        self._lost = set()
         poll = select.poll()
-        poll.register(nudged, select.POLLIN)
+        poll.register(self._nudged, select.POLLIN)
         spoken_to = connection._get_socket()  # noqa: SLF001 (there is no other way)
         poll.register(spoken_to, select.POLLIN)
         # All come anew, and are rung once heard: they may have missed something. At the left end,
         # or those who have left meanwhile would come back.
-        self._wishes.extendleft((bell, True) for bells in self._bells.values() for bell in bells)
+        self.wishes.extendleft((bell, True) for bells in self.bells.values() for bell in bells)
         tick = time.monotonic()
+        left: set[bytes] = set()
         while True:
             now = time.monotonic()
             if now >= tick:
-                if self._look_whether_stopping():
+                if not line.check(now) and self.place is not None:
+                    self._servers.doubt(self.place)
+                left |= self._move_away() | self._lost
+                self._move(self._lost)
+                self._lost = set()
+                if self._watch.look_whether_stopping() or self._is_needless():
                     return
-                line.check(now)
-            if now >= tick or self._wishes:
-                line.tell(*self._take_wishes())
+            if now >= tick or self.wishes:
+                came, channels = self._take_wishes()
+                line.tell(came, channels | left)
+                left.clear()
             tick = tick if now < tick else now + _TICK_SECONDS
             ready = dict(poll.poll(1000 * max(0.0, tick - time.monotonic())))
-            if nudged.fileno() in ready:
-                nudged.recv(4096)
+            if self._nudged.fileno() in ready:
+                self._nudged.recv(4096)
             if spoken_to.fileno() in ready:
-                line.hear()
+                # Not at once: two servers may name each other until both know.
+                self._lost |= line.hear()
 
     def _take_wishes(self) -> tuple[list[Bell], set[bytes]]:
         """The bells that came, and all channels to which somebody came or which somebody left."""
         came = []
         channels = set()
-        for _ in range(len(self._wishes)):
-            bell, comes = self._wishes.popleft()
+        for _ in range(len(self.wishes)):
+            bell, comes = self.wishes.popleft()
             channels.add(bell.channel)
-            bells = self._bells.setdefault(bell.channel, set())
+            bells = self.bells.setdefault(bell.channel, set())
             if comes:
                 bells.add(bell)
                 came.append(bell)
             else:
                 bells.discard(bell)
             if not bells:
-                del self._bells[bell.channel]
+                del self.bells[bell.channel]
         return came, channels
 
+    def _is_needless(self) -> bool:
+        if self.bells or self.wishes:
+            return False
+        if self.place is not None and self._servers.has(self.place):
+            return False
+        return self._watch.release(self)
 
-class _Line:
-    """One connection as long as it lasts: what was said on it, and what has been answered.
+    def _move_away(self) -> set[bytes]:
+        """Hand on the bells of games that other servers have now, and return their channels."""
+        known = self._servers.look()
+        if known is self._known:
+            return set()
+        self._known = known
+        left = {channel for channel in self.bells if self._is_elsewhere(channel)}
+        self._move(left)
+        return left
 
-    Whatever is said ends with a PING. Answers come in order, so its answer confirms all before it,
-    without looking at which SUBSCRIBE was confirmed; and a line that is dead does not answer.
-    """
+    def _is_elsewhere(self, channel: bytes) -> bool:
+        try:
+            return self._servers.place_of(channel.decode()) != self.place
+        except StoreUnavailable:
+            return False
 
-    def __init__(self, connection: Any, bells: dict[bytes, set[Bell]]) -> None:
-        self._connection = connection
-        self._bells = bells
-        self._subscribed: set[bytes] = set()
-        self._unanswered: deque[tuple[float, list[Bell]]] = deque()
-
-    def tell(self, came: list[Bell], channels: set[bytes]) -> None:
-        """Bring the subscriptions to these channels up to date."""
-        wanted = channels & self._bells.keys()
-        new = wanted - self._subscribed
-        gone = (channels - wanted) & self._subscribed
-        commands: list[tuple[bytes, ...]] = [(b"PING",)]
-        if gone:
-            commands.insert(0, (b"UNSUBSCRIBE", *gone))
-        if new:
-            commands.insert(0, (b"SUBSCRIBE", *new))
-        self._connection.send_packed_command(
-            self._connection.pack_commands(commands), check_health=False
-        )
-        self._subscribed |= new
-        self._subscribed -= gone
-        self._unanswered.append((time.monotonic(), came))
-
-    def hear(self) -> None:
-        """Ring all bells that what has arrived is about."""
-        with suppress(redis.TimeoutError):  # nothing more has arrived
-            while True:
-                match self._connection.read_response(
-                    timeout=0, disconnect_on_error=False, push_request=True
-                ):
-                    case [b"message", channel, _]:
-                        for bell in self._bells.get(channel, ()):
-                            # The ring may come by a subscription that has been ended since: it
-                            # does not mean that the next will be heard.
-                            if bell.heard:
-                                bell.ring()
-                    case b"PONG" | [b"pong", _]:
-                        _, came = self._unanswered.popleft()
-                        for bell in came:
-                            bell.heard = True
-                            bell.ring()
-
-    def check(self, now: float) -> None:
-        """Raise redis.TimeoutError if the line is dead."""
-        if self._unanswered and now - self._unanswered[0][0] >= _ANSWER_SECONDS:
-            raise redis.TimeoutError("it does not answer")
+    def _move(self, channels: set[bytes]) -> None:
+        for channel in channels:
+            for bell in self.bells.pop(channel, ()):
+                bell.heard = False
+                self._watch.place(bell)

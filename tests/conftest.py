@@ -12,6 +12,7 @@ from service.api import contract
 from service.app import create_app
 from service.config import Config
 from service.embedded import EmbeddedStore
+from tests.fleets import cluster, sentinel_set
 from tests.serving import serving
 
 
@@ -25,19 +26,27 @@ def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield store.url
 
 
-@pytest.fixture(scope="session", params=["valkey", "redis"])
+@pytest.fixture(scope="session", params=["valkey", "redis", "sentinel", "cluster"])
 def each_redis_url(
-    request: pytest.FixtureRequest, redis_url: str, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[str]:
-    """The session's Valkey, and then Debian's Redis where it is installed."""
-    if request.param == "valkey":
-        yield redis_url
-        return
-    binary = shutil.which("redis-server")
-    if binary is None:
-        pytest.skip("redis-server is not installed")
-    with EmbeddedStore(tmp_path_factory.mktemp("redis"), binary=Path(binary)) as store:
-        yield store.url
+    """The session's Valkey, Debian's Redis if it is installed, a set with sentinels, a cluster."""
+    directory = tmp_path_factory.mktemp(request.param)
+    match request.param:
+        case "valkey":
+            yield request.getfixturevalue("redis_url")
+        case "redis":
+            binary = shutil.which("redis-server")
+            if binary is None:
+                pytest.skip("redis-server is not installed")
+            with EmbeddedStore(directory, binary=Path(binary)) as store:
+                yield store.url
+        case "sentinel":
+            with sentinel_set(directory) as fleet:
+                yield fleet.url
+        case "cluster":
+            with cluster(directory) as fleet:
+                yield fleet.url
 
 
 @pytest.fixture(scope="session")

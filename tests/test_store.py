@@ -15,13 +15,16 @@ from pathlib import Path
 import pytest
 import redis
 from msgspec.structs import replace
+from redis.cluster import RedisCluster
 
 from service.embedded import EmbeddedStore, find_binary
 from service.errors import BadCursor, NoSuchGame, StoreUnavailable, UnreadableRecord
 from service.game import Event, Game, Joined, Logged, Seat, Started
 from service.rummy import rules
 from service.rummy.model import DealEnded, DealResult, Drew, Match, MatchResult
+from service.servers import Servers
 from service.store import Expiry, LostRace, Store
+from tests.fleets import free_ports, raw_client
 
 EXPIRY = Expiry(unstarted_seconds=1_000, running_seconds=20_000, finished_seconds=300_000)
 NOW = 1_790_000_000_000
@@ -119,18 +122,25 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[EmbeddedS
 
 @pytest.fixture
 def own(server: EmbeddedStore) -> Store:
-    return Store(server.url, 0.8, EXPIRY)
+    return Store(Servers(server.url, 0.8), EXPIRY)
 
 
 @pytest.fixture
 def raw(each_redis_url: str) -> Iterator[redis.Redis]:
-    with redis.Redis.from_url(each_redis_url) as client:
+    with raw_client(each_redis_url) as client:
         yield client
 
 
 @pytest.fixture
+def empty(raw: redis.Redis, store: Store) -> Store:
+    """Without any open tables."""
+    raw.delete("rummy:open")
+    return store
+
+
+@pytest.fixture
 def store(each_redis_url: str) -> Store:
-    return Store(each_redis_url, 0.8, EXPIRY)
+    return Store(Servers(each_redis_url, 0.8), EXPIRY)
 
 
 def key(game: Game, part: str) -> str:
@@ -302,15 +312,20 @@ def test_the_results_of_the_deals_are_kept_in_order(store):
 def test_each_commit_rings_the_bell_with_the_version(store, raw):
     game = create(store)
     with raw.pubsub(ignore_subscribe_messages=True) as bell:
-        bell.subscribe(key(game, "bell"))
-        assert bell.get_message(timeout=5) is None  # the subscription itself
+        if isinstance(raw, RedisCluster):
+            bell.ssubscribe(key(game, "bell"))
+            hear = bell.get_sharded_message
+        else:
+            bell.subscribe(key(game, "bell"))
+            hear = bell.get_message
+        assert hear(timeout=5) is None  # the subscription itself
         change(store, game)
         with pytest.raises(LostRace):
             change(store, game)
-        message = bell.get_message(timeout=5)
+        message = hear(timeout=5)
         assert message is not None
         assert message["data"] == b"2"
-        assert bell.get_message(timeout=0.05) is None
+        assert hear(timeout=0.05) is None
 
 
 # -------------------------------------------------------------------------------------- expiry
@@ -385,7 +400,7 @@ class Cutter:
                 self.requests += 1
                 server.sendall(request)
                 answer = server.recv(1 << 20)
-                if b"EVALSHA" in request and b"-NOSCRIPT" not in answer:
+                if b"EVAL" in request and b"-NOSCRIPT" not in answer:
                     self.commits += 1
                     if self.cuts:
                         self.cuts -= 1
@@ -404,7 +419,7 @@ def cutter(server: EmbeddedStore, tmp_path: Path) -> Iterator[Cutter]:
 def test_a_commit_whose_answer_was_lost_is_one_commit_and_a_success(own, cutter):
     game = create(own, public=False)
     cutter.cuts = 1
-    after = change(Store(cutter.url, 0.8, EXPIRY), game, Drew(0, "stock", "AS"))
+    after = change(Store(Servers(cutter.url, 0.8), EXPIRY), game, Drew(0, "stock", "AS"))
     assert cutter.commits == 2
     assert own.load(game.id) == after
     assert own.events(game.id, 1, 10) == log(after, Drew(0, "stock", "AS"))
@@ -412,7 +427,7 @@ def test_a_commit_whose_answer_was_lost_is_one_commit_and_a_success(own, cutter)
 
 def test_so_is_the_making_of_a_public_table(own, cutter):
     cutter.cuts = 2
-    game = create(Store(cutter.url, 0.8, EXPIRY))
+    game = create(Store(Servers(cutter.url, 0.8), EXPIRY))
     assert cutter.commits == 3
     assert own.open_tables(10, None, LATER) == ((game,), None)
     assert own.events(game.id, 0, 10) == log(game, Joined(0, "Ada"))
@@ -427,7 +442,7 @@ def test_so_is_a_commit_that_others_have_built_upon_before_it_was_repeated(own, 
             current = change(own, current)
 
     cutter.cuts, cutter.meanwhile = 1, others_go_on
-    change(Store(cutter.url, 0.8, EXPIRY), game, DealEnded(deal_result(1)))
+    change(Store(Servers(cutter.url, 0.8), EXPIRY), game, DealEnded(deal_result(1)))
     assert own.load(game.id).version == 17
     assert own.results(game.id, 0, 10) == (deal_result(1),)
     assert [entry.number for entry in own.events(game.id, 0, 100)] == list(range(1, 18))
@@ -437,7 +452,7 @@ def test_a_commit_that_is_cut_off_each_time_is_told_as_an_outage_and_stored_once
     game = create(own)
     cutter.cuts = 99
     with pytest.raises(StoreUnavailable):
-        change(Store(cutter.url, 0.8, EXPIRY), game)
+        change(Store(Servers(cutter.url, 0.8), EXPIRY), game)
     assert own.load(game.id).version == 2
     assert own.events(game.id, 0, 10)[-1].number == 2
 
@@ -451,7 +466,7 @@ NOT_A_HANG = 3.0
 
 def assert_everything_is_refused_soon(store: Store, game: Game) -> None:
     for ask in (
-        store.ping,
+        store.readiness,
         lambda: store.load(game.id),
         lambda: change(store, game),
         lambda: create(store),
@@ -468,12 +483,12 @@ def assert_everything_is_refused_soon(store: Store, game: Game) -> None:
 def test_a_store_can_be_made_before_its_server(tmp_path):
     server = EmbeddedStore(tmp_path)
     url = f"unix://{tmp_path}/valkey.sock"
-    store = Store(url, 0.8, EXPIRY)
+    store = Store(Servers(url, 0.8), EXPIRY)
     with pytest.raises(StoreUnavailable):
-        store.ping()
+        store.condition()
     with server:
         assert server.url == url
-        store.ping()
+        store.condition()
 
 
 def test_a_stopped_server_is_an_outage_that_ends_with_its_start(server, own):
@@ -496,7 +511,7 @@ def test_a_restart_between_two_requests_goes_unnoticed(server, own):
 
 
 def test_a_stalled_server_is_an_outage_that_ends_when_it_goes_on(server):
-    own = Store(server.url, 0.2, EXPIRY)
+    own = Store(Servers(server.url, 0.2), EXPIRY)
     game = create(own, public=False)
     other = create(own, public=False)
     os.kill(server.pid, signal.SIGSTOP)
@@ -511,7 +526,7 @@ def test_a_stalled_server_is_an_outage_that_ends_when_it_goes_on(server):
 
 
 def test_a_crowd_is_refused_together_by_a_stalled_server(server):
-    own = Store(server.url, 0.3, EXPIRY)
+    own = Store(Servers(server.url, 0.3), EXPIRY)
     game = create(own)
     os.kill(server.pid, signal.SIGSTOP)
     try:
@@ -562,6 +577,23 @@ def test_a_server_that_refuses_to_write_is_an_outage_and_nothing_is_half_stored(
     create(own)
 
 
+def test_while_a_server_refuses_to_write_a_crowd_is_answered_what_it_asks(server, own):
+    """Nobody who waits for a connection is refused because a change was."""
+    game = create(own)
+    with redis.Redis.from_url(server.url) as raw:
+        raw.config_set("min-replicas-to-write", 1)
+
+        def come(number: int) -> bool:
+            if number % 2:
+                return own.load(game.id) == game
+            with pytest.raises(StoreUnavailable):
+                change(own, game)
+            return True
+
+        with ThreadPoolExecutor(200) as threads:
+            assert all(threads.map(come, range(1000)))
+
+
 def test_a_server_busy_with_a_script_is_an_outage(server, own):
     game = create(own)
     with redis.Redis.from_url(server.url) as raw:
@@ -609,7 +641,7 @@ def test_a_server_that_has_forgotten_the_script_is_given_it_again(store, raw):
 
 
 def test_a_load_and_a_commit_take_one_round_trip_each(own, cutter):
-    store = Store(cutter.url, 0.8, EXPIRY)
+    store = Store(Servers(cutter.url, 0.8), EXPIRY)
     game = create(own)
     store.load(game.id)
     for ask in (
@@ -643,133 +675,140 @@ def all_pages(store: Store, limit: int) -> list[list[str]]:
             return pages
 
 
-def test_without_tables_the_list_is_empty(own):
-    assert own.open_tables(5, None, LATER) == ((), None)
+def test_without_tables_the_list_is_empty(empty):
+    assert empty.open_tables(5, None, LATER) == ((), None)
 
 
-def test_open_tables_are_listed_in_pages_the_newest_first(own):
-    tables = [create(own, created_at=NOW + number) for number in range(7)]
+def test_open_tables_are_listed_in_pages_the_newest_first(empty):
+    tables = [create(empty, created_at=NOW + number) for number in range(7)]
     newest_first = ids(tuple(reversed(tables)))
-    assert all_pages(own, 3) == [newest_first[:3], newest_first[3:6], newest_first[6:]]
-    assert all_pages(own, 7) == [newest_first]
+    assert all_pages(empty, 3) == [newest_first[:3], newest_first[3:6], newest_first[6:]]
+    assert all_pages(empty, 7) == [newest_first]
 
 
-def test_tables_made_in_the_same_millisecond_are_all_listed_once(own):
-    tables = [create(own) for _ in range(9)]
-    pages = all_pages(own, 2)
+def test_tables_made_in_the_same_millisecond_are_all_listed_once(empty):
+    tables = [create(empty) for _ in range(9)]
+    pages = all_pages(empty, 2)
     assert [len(page) for page in pages] == [2, 2, 2, 2, 1]
     assert sorted(game_id for page in pages for game_id in page) == sorted(ids(tuple(tables)))
 
 
-def test_the_cursor_stays_good_when_tables_come_and_go(own):
-    tables = [create(own, created_at=NOW + number) for number in range(6)]
-    _, cursor = own.open_tables(2, None, LATER)
-    create(own, created_at=NOW + 100)
-    start(own, tables[4])  # the one that the cursor was made of
-    start(own, tables[3])
-    games, cursor = own.open_tables(2, cursor, LATER)
+def test_the_cursor_stays_good_when_tables_come_and_go(empty):
+    tables = [create(empty, created_at=NOW + number) for number in range(6)]
+    _, cursor = empty.open_tables(2, None, LATER)
+    create(empty, created_at=NOW + 100)
+    start(empty, tables[4])  # the one that the cursor was made of
+    start(empty, tables[3])
+    games, cursor = empty.open_tables(2, cursor, LATER)
     assert ids(games) == [tables[2].id, tables[1].id]
-    games, cursor = own.open_tables(2, cursor, LATER)
+    games, cursor = empty.open_tables(2, cursor, LATER)
     assert (ids(games), cursor) == ([tables[0].id], None)
 
 
 @pytest.mark.parametrize(
     "cursor", ["", "x", "+", "-", "[a", "1" * 13 + "A" * 16, "1" * 13 + "a" * 16 + "\n"]
 )
-def test_what_is_no_cursor_is_refused(own, cursor):
+def test_what_is_no_cursor_is_refused(empty, cursor):
     with pytest.raises(BadCursor):
-        own.open_tables(5, cursor, LATER)
+        empty.open_tables(5, cursor, LATER)
 
 
-def test_private_full_and_running_tables_are_not_listed(own):
-    create(own, public=False)
-    start(own, create(own))
-    start(own, create(own, public=False))
-    full = create(own, autostart=False)
+def test_private_full_and_running_tables_are_not_listed(empty):
+    create(empty, public=False)
+    start(empty, create(empty))
+    start(empty, create(empty, public=False))
+    full = create(empty, autostart=False)
     guest = Seat("Bob", "1" * 64)
-    change(own, full, Joined(1, "Bob"), seats=(*full.seats, guest))
-    three = create(own, size=3)
-    three = change(own, three, Joined(1, "Bob"), seats=(*three.seats, guest))
-    assert own.open_tables(10, None, LATER) == ((three,), None)
+    change(empty, full, Joined(1, "Bob"), seats=(*full.seats, guest))
+    three = create(empty, size=3)
+    three = change(empty, three, Joined(1, "Bob"), seats=(*three.seats, guest))
+    assert empty.open_tables(10, None, LATER) == ((three,), None)
 
 
-def test_a_table_that_lost_its_guest_is_listed_again(own):
-    game = create(own, autostart=False)
-    full = change(own, game, seats=(*game.seats, Seat("Bob", "1" * 64)))
-    assert own.open_tables(10, None, LATER) == ((), None)
-    again = change(own, full, seats=game.seats)
-    assert own.open_tables(10, None, LATER) == ((again,), None)
+def test_a_table_that_lost_its_guest_is_listed_again(empty):
+    game = create(empty, autostart=False)
+    full = change(empty, game, seats=(*game.seats, Seat("Bob", "1" * 64)))
+    assert empty.open_tables(10, None, LATER) == ((), None)
+    again = change(empty, full, seats=game.seats)
+    assert empty.open_tables(10, None, LATER) == ((again,), None)
 
 
 def entry(game: Game) -> str:
     return f"{game.created_at:013}{game.id}"
 
 
-def test_entries_of_games_that_began_or_are_gone_are_passed_over_and_removed(server, own):
+def test_entries_of_games_that_began_or_are_gone_are_passed_over_and_removed(raw, empty):
+    waiting = create(empty, created_at=NOW - 1)
+    started, gone = start(empty, create(empty)), create(empty)
+    raw.zadd("rummy:open", {entry(started): 0})  # as if the process had died before removing it
+    raw.delete(key(gone, "game"))
+    assert raw.zcard("rummy:open") == 3
+    assert empty.open_tables(2, None, LATER) == ((waiting,), None)
+    assert raw.zrange("rummy:open", 0, -1) == [entry(waiting).encode()]
+
+
+def test_the_list_can_be_read_while_entries_cannot_be_removed(server, own):
     with redis.Redis.from_url(server.url) as raw:
-        waiting = create(own, created_at=NOW - 1)
-        started, gone = start(own, create(own)), create(own)
-        raw.zadd("rummy:open", {entry(started): 0})  # as if the process had died before removing it
+        waiting, gone = create(own, created_at=NOW - 1), create(own)
         raw.delete(key(gone, "game"))
-        assert raw.zcard("rummy:open") == 3
+        raw.config_set("min-replicas-to-write", 1)
         assert own.open_tables(2, None, LATER) == ((waiting,), None)
-        assert raw.zrange("rummy:open", 0, -1) == [entry(waiting).encode()]
-
-
-def test_the_entry_of_a_table_that_is_just_being_made_is_left_alone(server, own):
-    coming = table(created_at=LATER)
-    with redis.Redis.from_url(server.url) as raw:
-        raw.zadd("rummy:open", {entry(coming): 0})
-        assert own.open_tables(5, None, LATER) == ((), None)
-        own.commit(coming, log(coming, Joined(0, "Ada")))
-        assert own.open_tables(5, None, LATER) == ((coming,), None)
-
-
-def test_a_record_of_another_version_of_the_service_does_not_spoil_the_list(server, own):
-    other, game = create(own), create(own)
-    with redis.Redis.from_url(server.url) as raw:
-        raw.hset(key(other, "game"), "record", b'{"format":999}')
-        assert own.open_tables(5, None, LATER) == ((game,), None)
         assert raw.zcard("rummy:open") == 2
+        raw.config_set("min-replicas-to-write", 0)
+        assert own.open_tables(2, None, LATER) == ((waiting,), None)
+        assert raw.zcard("rummy:open") == 1
 
 
-def test_a_page_is_full_however_many_entries_before_it_are_stale(server, own):
-    old = [create(own, created_at=NOW - 100 + number) for number in range(5)]
-    with redis.Redis.from_url(server.url) as raw:
-        raw.zadd("rummy:open", {entry(table()): 0 for _ in range(500)})
-        games, cursor = own.open_tables(3, None, LATER)
-        assert ids(games) == [old[4].id, old[3].id, old[2].id]
-        assert ids(own.open_tables(3, cursor, LATER)[0]) == [old[1].id, old[0].id]
-        assert raw.zcard("rummy:open") == 5
+def test_the_entry_of_a_table_that_is_just_being_made_is_left_alone(raw, empty):
+    coming = table(created_at=LATER)
+    raw.zadd("rummy:open", {entry(coming): 0})
+    assert empty.open_tables(5, None, LATER) == ((), None)
+    empty.commit(coming, log(coming, Joined(0, "Ada")))
+    assert empty.open_tables(5, None, LATER) == ((coming,), None)
 
 
-def test_the_index_forgets_tables_that_nobody_ever_lists(server, own):
-    create(own, created_at=NOW - 30 * EXPIRY.unstarted_seconds * 1000)
-    game = create(own)
-    with redis.Redis.from_url(server.url) as raw:
-        assert raw.zrange("rummy:open", 0, -1) == [entry(game).encode()]
+def test_a_record_of_another_version_of_the_service_does_not_spoil_the_list(raw, empty):
+    other, game = create(empty), create(empty)
+    raw.hset(key(other, "game"), "record", b'{"format":999}')
+    assert empty.open_tables(5, None, LATER) == ((game,), None)
+    assert raw.zcard("rummy:open") == 2
 
 
-def test_a_page_ends_where_it_has_looked_at_enough_and_the_next_goes_on(server, own):
-    wanted = create(own, variant="parlett", created_at=NOW)
+def test_a_page_is_full_however_many_entries_before_it_are_stale(raw, empty):
+    old = [create(empty, created_at=NOW - 100 + number) for number in range(5)]
+    raw.zadd("rummy:open", {entry(table()): 0 for _ in range(500)})
+    games, cursor = empty.open_tables(3, None, LATER)
+    assert ids(games) == [old[4].id, old[3].id, old[2].id]
+    assert ids(empty.open_tables(3, cursor, LATER)[0]) == [old[1].id, old[0].id]
+    assert raw.zcard("rummy:open") == 5
+
+
+def test_the_index_forgets_tables_that_nobody_ever_lists(raw, empty):
+    create(empty, created_at=NOW - 30 * EXPIRY.unstarted_seconds * 1000)
+    game = create(empty)
+    assert raw.zrange("rummy:open", 0, -1) == [entry(game).encode()]
+
+
+def test_a_page_ends_where_it_has_looked_at_enough_and_the_next_goes_on(raw, empty):
+    wanted = create(empty, variant="parlett", created_at=NOW)
     for later in range(1, 1_300):
         game = table(created_at=NOW + later)
-        own.commit(game, log(game, Joined(0, "Ada")))
+        empty.commit(game, log(game, Joined(0, "Ada")))
 
     def is_parlett(game: Game) -> bool:
         return game.variant == "parlett"
 
-    found, cursor = own.open_tables(10, None, LATER, is_parlett)
+    found, cursor = empty.open_tables(10, None, LATER, is_parlett)
     assert (found, cursor is None) == ((), False)
-    assert own.open_tables(10, cursor, LATER, is_parlett) == ((wanted,), None)
+    assert empty.open_tables(10, cursor, LATER, is_parlett) == ((wanted,), None)
 
 
-def test_a_lost_race_does_not_take_a_table_out_of_the_list(own):
-    game = create(own, size=3)
-    joined = change(own, game, seats=(*game.seats, Seat("Bob", "1" * 64)))
+def test_a_lost_race_does_not_take_a_table_out_of_the_list(empty):
+    game = create(empty, size=3)
+    joined = change(empty, game, seats=(*game.seats, Seat("Bob", "1" * 64)))
     with pytest.raises(LostRace):
-        start(own, game)
-    assert own.open_tables(5, None, LATER) == ((joined,), None)
+        start(empty, game)
+    assert empty.open_tables(5, None, LATER) == ((joined,), None)
 
 
 # ------------------------------------------------------------------------------------- cluster
@@ -806,14 +845,6 @@ def cluster_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]
         process.wait()
 
 
-def free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [listener.getsockname()[1] for listener in sockets]
-    for listener in sockets:
-        listener.close()
-    return ports
-
-
 def answers(raw: redis.Redis) -> bool:
     try:
         return raw.ping()
@@ -829,7 +860,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 
 def test_a_commit_keeps_to_the_rules_of_a_cluster(cluster_url):
-    store = Store(cluster_url, 0.8, EXPIRY)
+    store = Store(Servers(cluster_url, 0.8), EXPIRY)
     tables = [create(store, created_at=NOW + number) for number in range(3)]
     game = start(store, tables[1])
     game = change(store, game, DealEnded(deal_result(1)))

@@ -21,10 +21,13 @@ from pathlib import Path
 
 import pytest
 import redis
+from redis.cluster import RedisCluster
 
-from service import watch
+from service import line, watch
 from service.embedded import EmbeddedStore
+from service.servers import Servers
 from service.watch import Bell, Watch
+from tests.fleets import raw_client
 from tests.test_store import EXPIRY, Store, change, create
 
 ROOT = Path(__file__).parent.parent
@@ -96,7 +99,7 @@ def own(server: EmbeddedStore) -> Iterator[redis.Redis]:
 
 @pytest.fixture
 def raw(each_redis_url: str) -> Iterator[redis.Redis]:
-    with redis.Redis.from_url(each_redis_url) as client:
+    with raw_client(each_redis_url) as client:
         yield client
 
 
@@ -110,10 +113,15 @@ def channel(game: str) -> str:
 
 def ring(client: redis.Redis, game: str) -> int:
     """How many heard it."""
+    if isinstance(client, RedisCluster):
+        return client.spublish(channel(game), "1")
     return client.publish(channel(game), "1")
 
 
 def listeners(client: redis.Redis, game: str) -> int:
+    if isinstance(client, RedisCluster):
+        at = client.get_node_from_key(channel(game))
+        return client.pubsub_shardnumsub(channel(game), target_nodes=at)[0][1]
     return client.pubsub_numsub(channel(game))[0][1]
 
 
@@ -131,7 +139,8 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 
 def is_clean(watching: Watch) -> bool:
-    return not watching._bells and not watching._wishes
+    listeners = watching._listeners.values()
+    return not any(listener.bells or listener.wishes for listener in listeners)
 
 
 class Waiter(threading.Thread):
@@ -223,7 +232,7 @@ def tunnel(server: EmbeddedStore, tmp_path: Path) -> Iterator[Tunnel]:
 
 
 def test_a_ring_wakes_those_who_wait_for_its_game_and_nobody_else(each_redis_url, raw, switch):
-    watching = Watch(each_redis_url, switch)
+    watching = Watch(Servers(each_redis_url, 2), switch)
     game, other = new_id(), new_id()
     with watching.listen(game) as first, watching.listen(game) as second:
         with watching.listen(other) as elsewhere:
@@ -238,8 +247,8 @@ def test_a_ring_wakes_those_who_wait_for_its_game_and_nobody_else(each_redis_url
 
 
 def test_a_commit_rings(server, switch):
-    store = Store(server.url, 0.8, EXPIRY)
-    watching = Watch(server.url, switch)
+    store = Store(Servers(server.url, 0.8), EXPIRY)
+    watching = Watch(Servers(server.url, 2), switch)
     game = create(store)
     with watching.listen(game.id) as bell:
         assert not rings(bell, MOMENT)
@@ -248,7 +257,7 @@ def test_a_commit_rings(server, switch):
 
 
 def test_a_ring_wakes_who_is_already_waiting(redis_url, switch):
-    watching = Watch(redis_url, switch)
+    watching = Watch(Servers(redis_url, 2), switch)
     game = new_id()
     with redis.Redis.from_url(redis_url) as raw, watching.listen(game) as bell:
         for _ in range(5):
@@ -259,7 +268,7 @@ def test_a_ring_wakes_who_is_already_waiting(redis_url, switch):
 
 
 def test_a_ring_before_the_wait_is_kept_for_it_and_used_up_by_it(each_redis_url, raw, switch):
-    watching = Watch(each_redis_url, switch)
+    watching = Watch(Servers(each_redis_url, 2), switch)
     game = new_id()
     with watching.listen(game) as bell:
         for _ in range(3):
@@ -272,7 +281,7 @@ def test_a_ring_before_the_wait_is_kept_for_it_and_used_up_by_it(each_redis_url,
 
 
 def test_to_begin_to_listen_is_not_a_ring(each_redis_url, switch):
-    watching = Watch(each_redis_url, switch)
+    watching = Watch(Servers(each_redis_url, 2), switch)
     game = new_id()
     with watching.listen(game) as first, watching.listen(game) as second:
         assert not rings(first, MOMENT)
@@ -280,7 +289,7 @@ def test_to_begin_to_listen_is_not_a_ring(each_redis_url, switch):
 
 
 def test_who_listens_is_subscribed_at_once(each_redis_url, raw, switch):
-    watching = Watch(each_redis_url, switch)
+    watching = Watch(Servers(each_redis_url, 2), switch)
     began = time.monotonic()
     for _ in range(100):
         game = new_id()
@@ -290,7 +299,7 @@ def test_who_listens_is_subscribed_at_once(each_redis_url, raw, switch):
 
 
 def test_who_listens_again_hears_whatever_became_of_the_subscription_before(redis_url, switch):
-    watching = Watch(redis_url, switch)
+    watching = Watch(Servers(redis_url, 2), switch)
     game, passer_by = new_id(), new_id()
     with redis.Redis.from_url(redis_url) as raw:
         for number in range(300):
@@ -306,15 +315,15 @@ def test_a_late_ring_of_an_ended_subscription_does_not_pass_for_a_new_one(
     tunnel, own, switch, monkeypatch
 ):
     monkeypatch.setattr(watch, "_SUBSCRIBE_SECONDS", PATIENCE)
-    monkeypatch.setattr(watch, "_ANSWER_SECONDS", PATIENCE)
-    watching = Watch(tunnel.url, switch)
+    monkeypatch.setattr(line, "_ANSWER_SECONDS", PATIENCE)
+    watching = Watch(Servers(tunnel.url, 2), switch)
     game = new_id()
     with watching.listen(game):
         tunnel.passable.clear()
     wait_until(lambda: is_clean(watching))
     with ThreadPoolExecutor(1) as thread:
         coming = thread.submit(Waiter, watching, game)
-        wait_until(lambda: bool(watching._bells))
+        wait_until(lambda: not is_clean(watching))
         assert ring(own, game) == 1
         time.sleep(MOMENT)
         assert not coming.done()
@@ -325,7 +334,7 @@ def test_a_late_ring_of_an_ended_subscription_does_not_pass_for_a_new_one(
 
 
 def test_all_of_a_crowd_are_woken_by_one_ring(redis_url, switch):
-    watching = Watch(redis_url, switch)
+    watching = Watch(Servers(redis_url, 2), switch)
     game = new_id()
     with redis.Redis.from_url(redis_url) as raw:
         with ThreadPoolExecutor(200) as threads:
@@ -340,7 +349,7 @@ def test_all_of_a_crowd_are_woken_by_one_ring(redis_url, switch):
 def test_a_wait_is_never_longer_than_asked_for_nor_than_the_longest_silence(
     redis_url, switch, monkeypatch
 ):
-    watching = Watch(redis_url, switch)
+    watching = Watch(Servers(redis_url, 2), switch)
     with watching.listen(new_id()) as bell:
         for seconds in (-1, 0, MOMENT):
             began = time.monotonic()
@@ -354,7 +363,7 @@ def test_a_wait_is_never_longer_than_asked_for_nor_than_the_longest_silence(
 
 
 def test_a_subscription_ends_with_the_last_who_listens(server, own, switch):
-    watching = Watch(server.url, switch)
+    watching = Watch(Servers(server.url, 2), switch)
     game, other = new_id(), new_id()
     with watching.listen(other):
         with watching.listen(game):
@@ -397,7 +406,7 @@ def streaming(watching: Watch, game: str) -> Iterator[None]:
 
 @pytest.mark.parametrize("leave", [fail, close_a_stream, forget_a_stream])
 def test_nothing_is_left_of_who_leaves_early(server, own, switch, leave):
-    watching = Watch(server.url, switch)
+    watching = Watch(Servers(server.url, 2), switch)
     for _ in range(20):
         leave(watching, new_id())
     wait_until(lambda: not own.pubsub_channels())
@@ -405,7 +414,7 @@ def test_nothing_is_left_of_who_leaves_early(server, own, switch, leave):
 
 
 def test_one_connection_serves_all_and_none_is_made_before_somebody_listens(server, own, switch):
-    watching = Watch(server.url, switch)
+    watching = Watch(Servers(server.url, 2), switch)
     assert own.info("clients")["connected_clients"] == 1
     waiters = [Waiter(watching, new_id()) for _ in range(50)]
     assert len(own.pubsub_channels()) == 50
@@ -417,7 +426,7 @@ def test_one_connection_serves_all_and_none_is_made_before_somebody_listens(serv
 
 
 def test_no_ring_is_lost_when_many_come_and_go_at_once(server, own, switch):
-    watching = Watch(server.url, switch)
+    watching = Watch(Servers(server.url, 2), switch)
     games = [new_id() for _ in range(3)]
 
     def commit(game: str) -> None:
@@ -452,7 +461,7 @@ def test_no_ring_is_lost_when_many_come_and_go_at_once(server, own, switch):
 
 
 def test_a_killed_connection_wakes_all_and_later_rings_are_heard(server, own, switch):
-    watching = Watch(server.url, switch)
+    watching = Watch(Servers(server.url, 2), switch)
     game, other = new_id(), new_id()
     with watching.listen(game) as bell, watching.listen(other) as another:
         for _ in range(3):
@@ -468,7 +477,7 @@ def test_a_killed_connection_wakes_all_and_later_rings_are_heard(server, own, sw
 
 def test_more_connections_are_made_than_a_pool_would_allow(server, own, switch, monkeypatch):
     monkeypatch.setattr(watch, "_LONGEST_PAUSE_SECONDS", 0.001)
-    watching = Watch(server.url, switch)
+    watching = Watch(Servers(server.url, 2), switch)
     game = new_id()
     with watching.listen(game) as bell:
         for _ in range(120):
@@ -478,7 +487,7 @@ def test_more_connections_are_made_than_a_pool_would_allow(server, own, switch, 
 
 @pytest.mark.parametrize("end", [EmbeddedStore.kill, EmbeddedStore.stop])
 def test_a_restarted_server_wakes_all_and_later_rings_are_heard(alone, server, own, switch, end):
-    watching = Watch(server.url, switch)
+    watching = Watch(Servers(server.url, 2), switch)
     game, comer = new_id(), new_id()
     with watching.listen(game) as bell:
         end(server)
@@ -497,7 +506,7 @@ def test_a_restarted_server_wakes_all_and_later_rings_are_heard(alone, server, o
 
 
 def test_a_stalled_server_holds_nobody_up_and_wakes_all_when_it_goes_on(server, own, switch):
-    watching = Watch(server.url, switch)
+    watching = Watch(Servers(server.url, 2), switch)
     game, other = new_id(), new_id()
     with watching.listen(game) as bell:
         os.kill(server.pid, signal.SIGSTOP)
@@ -516,7 +525,7 @@ def test_a_stalled_server_holds_nobody_up_and_wakes_all_when_it_goes_on(server, 
 
 
 def test_a_connection_that_is_dead_without_a_word_is_replaced_soon(tunnel, own, switch):
-    watching = Watch(tunnel.url, switch)
+    watching = Watch(Servers(tunnel.url, 2), switch)
     game = new_id()
     with watching.listen(game) as bell:
         ring(own, game)
@@ -530,7 +539,7 @@ def test_a_connection_that_is_dead_without_a_word_is_replaced_soon(tunnel, own, 
 
 
 def test_a_quiet_connection_is_kept(tunnel, switch):
-    watching = Watch(tunnel.url, switch)
+    watching = Watch(Servers(tunnel.url, 2), switch)
     with watching.listen(new_id()) as bell:
         assert not rings(bell, 6)
     assert tunnel.connections == 1
@@ -541,7 +550,7 @@ def test_without_a_server_nothing_is_raised_and_nothing_kept(alone, tmp_path, sw
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     nowhere = {"unix": f"unix://{tmp_path}/nowhere", "redis": f"redis://127.0.0.1:{port}"}
-    watching = Watch(nowhere[scheme], switch)
+    watching = Watch(Servers(nowhere[scheme], 2), switch)
     began = time.monotonic()
     with watching.listen(new_id()) as bell:
         assert time.monotonic() - began < PATIENCE
@@ -562,7 +571,7 @@ def test_a_server_that_hangs_up_is_not_stormed(alone, switch):
 
     with socket.create_server(("127.0.0.1", 0)) as unkind:
         threading.Thread(target=hang_up, daemon=True).start()
-        watching = Watch(f"redis://127.0.0.1:{unkind.getsockname()[1]}", switch)
+        watching = Watch(Servers(f"redis://127.0.0.1:{unkind.getsockname()[1]}", 2), switch)
         with watching.listen(new_id()) as bell:
             assert not rings(bell, 1)
         unkind.shutdown(socket.SHUT_RDWR)
@@ -571,7 +580,7 @@ def test_a_server_that_hangs_up_is_not_stormed(alone, switch):
 
 
 def test_who_leaves_during_an_outage_does_not_come_back_with_the_server(server, own, switch):
-    watching = Watch(server.url, switch)
+    watching = Watch(Servers(server.url, 2), switch)
 
     def pass_by(number: int) -> None:
         time.sleep(number / 100)
@@ -591,7 +600,7 @@ def test_who_leaves_during_an_outage_does_not_come_back_with_the_server(server, 
 
 def test_who_listens_before_there_is_a_server_hears_once_there_is(tmp_path, switch):
     server = EmbeddedStore(tmp_path)
-    watching = Watch(f"unix://{tmp_path}/valkey.sock", switch)
+    watching = Watch(Servers(f"unix://{tmp_path}/valkey.sock", 2), switch)
     game = new_id()
     with watching.listen(game) as bell, server, redis.Redis.from_url(server.url) as raw:
         assert rings(bell)
@@ -603,7 +612,7 @@ def test_who_listens_before_there_is_a_server_hears_once_there_is(tmp_path, swit
 
 
 def test_a_worker_that_stops_wakes_all_and_lets_nobody_wait_again(server, own, switch):
-    watching = Watch(server.url, switch)
+    watching = Watch(Servers(server.url, 2), switch)
     waiters = [Waiter(watching, new_id()) for _ in range(20)]
     game = new_id()
     with watching.listen(game) as bell:
@@ -620,7 +629,7 @@ def test_a_worker_that_stops_wakes_all_and_lets_nobody_wait_again(server, own, s
 
 
 def test_so_it_does_when_there_is_no_server(tmp_path, switch):
-    watching = Watch(f"unix://{tmp_path}/nowhere", switch)
+    watching = Watch(Servers(f"unix://{tmp_path}/nowhere", 2), switch)
     with watching.listen(new_id()) as bell:
         switch.on = True
         assert rings(bell)
@@ -628,7 +637,7 @@ def test_so_it_does_when_there_is_no_server(tmp_path, switch):
 
 
 def test_whether_it_stops_is_asked_about_once_a_second_however_many_wait(redis_url, switch):
-    watching = Watch(redis_url, switch)
+    watching = Watch(Servers(redis_url, 2), switch)
     with redis.Redis.from_url(redis_url) as raw:
         waiters = [Waiter(watching, new_id()) for _ in range(20)]
         before = switch.asked
@@ -659,9 +668,10 @@ FORKS = """
 import json, os, sys, time
 import redis
 from service import watch
+from service.servers import Servers
 
 watch.MOST_SILENCE_SECONDS = 60
-watching = watch.Watch(sys.argv[1])
+watching = watch.Watch(Servers(sys.argv[1], 2))
 children = []
 for number in range(3):
     ready, says_ready = os.pipe()
@@ -691,10 +701,11 @@ monkey.patch_all()
 import json, sys, time
 import gevent, redis
 from service import watch
+from service.servers import Servers
 
 watch.MOST_SILENCE_SECONDS = 60
 raw = redis.Redis.from_url(sys.argv[1])
-watching = watch.Watch(sys.argv[1])
+watching = watch.Watch(Servers(sys.argv[1], 2))
 woken = [0] * 2000
 listening = []
 
@@ -726,7 +737,9 @@ answer["most woken"] = max(woken)
 raw.client_kill_filter(_type="pubsub")
 answer["all woken by the loss"] = wait_until(lambda: min(woken) > 1)
 gevent.killall(greenlets)
-answer["left"] = wait_until(lambda: not raw.pubsub_channels() and not watching._bells)
+answer["left"] = wait_until(lambda: not raw.pubsub_channels() and not any(
+    listener.bells for listener in watching._listeners.values()
+))
 print(json.dumps(answer))
 """
 

@@ -21,6 +21,7 @@ from service.api import (
     http,
     language,
     links,
+    observation,
     operations,
     pages,
     problems,
@@ -131,6 +132,7 @@ def register(app: Flask, tables: Tables, deprecated: Mapping[str, Deprecated] = 
 
     `deprecated` has the operations that will go some day, by operationId.
     """
+    observation.register(app)
     app.extensions["tables"] = tables
     app.extensions["deprecated"] = deprecated
     app.config.update(

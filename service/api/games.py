@@ -267,6 +267,7 @@ _OF_DISCARD = (*_OF_PLAY, errors.UpcardReturned)
     *_OF_KEY,
     errors.RateLimited,
     errors.TooBusy,
+    errors.TablesFrozen,
     errors.StoreUnavailable,
     errors.UnreadableRecord,
     http=_OF_BODY,
@@ -298,6 +299,7 @@ def make_sandbox(_: dict[str, object]) -> Response:
     errors.BadText,
     *_OF_KEY,
     errors.RateLimited,
+    errors.TablesFrozen,
     errors.StoreUnavailable,
     errors.UnreadableRecord,
     http=_OF_BODY,
@@ -352,7 +354,9 @@ def query(wanted: dict[str, tuple[str, ...]]) -> Response:
     """Look at many of one's games at once
 
     The games that the tokens open, the most urgent first: where there is a move to make, by
-    deadline; then the others. The tokens are in the body, so they are in no log. Nothing changes.
+    deadline; then the others. The tokens are in the body, so they are in no log. Nothing changes. A
+    game that another version of the service has stored can be unreadable for a while: its token is
+    neither among `games` nor `gone`, and it is a refusal only if that is so of all of them.
     """
     found, gone = tables().games_of(wanted["tokens"])
     return answer(own_games(((place, _view(game, seat)) for place, game, seat in found), gone))
@@ -513,6 +517,7 @@ def come_back(_: dict[str, object], game_id: str) -> Response:
     errors.MatchNotOver,
     errors.TableFull,
     errors.OptionsDoNotFit,
+    errors.TablesFrozen,
     *_OF_SEATING,
     http=_OF_BODY,
 )

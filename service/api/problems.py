@@ -11,7 +11,7 @@ from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 from werkzeug.exceptions import HTTPException
 
-from service import errors
+from service import current, errors
 from service.api import language
 from service.catalogue import CATALOGUE
 from service.errors import FieldProblem, OptionProblem, Param, RummyError
@@ -174,7 +174,7 @@ def refusal(error: RummyError) -> Response:
         title=error.title,
         status=status_of(type(error)),
         detail=error.detail,
-        instance=quote(request.path),
+        instance=_place(),
         code=error.code,
         rule=error.rule,
         params=dict(error.params),
@@ -207,8 +207,8 @@ def documented_http(*statuses: int) -> dict[str, Any]:
     }
 
 
-def of_server(status: int) -> bytes:
-    """The body of what the server refuses before there is a request, and so in English."""
+def of_server(status: int) -> tuple[str, bytes]:
+    """Code and body of what the server refuses before there is a request, and so in English."""
     code = _OF_HTTP.get(status, f"http_{status}")
     known = CATALOGUE.get(code)
     title = known.title if known else _UNREAD.get(status, _REFUSED)
@@ -220,7 +220,8 @@ def of_server(status: int) -> bytes:
         instance="",
         code=code,
     )
-    return msgspec.json.encode(_said(problem, language.translator(language.LANGUAGES[0])))
+    english = language.translator(language.LANGUAGES[0])
+    return code, msgspec.json.encode(_said(problem, english))
 
 
 def _http_error(error: HTTPException) -> Response:
@@ -238,7 +239,7 @@ def _http_error(error: HTTPException) -> Response:
             title=title,
             status=status,
             detail=own if isinstance(own, Text) else _OWN_WORDS.get(status, title),
-            instance=quote(request.path),
+            instance=_place(),
             code=code or f"http_{status}",
         ),
         headers,
@@ -247,7 +248,7 @@ def _http_error(error: HTTPException) -> Response:
 
 def _failure(error: Exception) -> Response:
     """Something that nobody foresaw: the log gets all of it, the client nothing but the fact."""
-    _log.exception("%s %r failed", request.method, request.path)
+    _log.exception("A request failed")
     code = _OF_HTTP[500]
     return _answer(
         Problem(
@@ -255,7 +256,7 @@ def _failure(error: Exception) -> Response:
             title=CATALOGUE[code].title,
             status=500,
             detail=Text("The service failed at this request; it has been logged."),
-            instance=quote(request.path),
+            instance=_place(),
             code=code,
         ),
         {},
@@ -264,6 +265,7 @@ def _failure(error: Exception) -> Response:
 
 def _answer(problem: Problem, headers: dict[str, str]) -> Response:
     """The problem as an answer in the caller's language."""
+    current.note_code(problem.code)
     spoken = language.of_request()
     body = msgspec.json.encode(_said(problem, language.translator(spoken)))
     response = Response(body, problem.status, headers, mimetype=MIMETYPE)
@@ -284,6 +286,11 @@ def _said(problem: Problem, translate: Callable[[str], str]) -> Problem:
             replace(option, reason=said(option.reason, translate)) for option in problem.options
         ),
     )
+
+
+def _place() -> str:
+    """The path of the request as its sender sees it."""
+    return quote(request.script_root + request.path)
 
 
 def _page(code: str) -> str:

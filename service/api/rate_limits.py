@@ -16,6 +16,7 @@ from typing import Any
 from flask import Flask, Response, g, request
 from limits import parse_many
 from msgspec import Struct
+from msgspec.structs import replace
 
 from service.api import http, problems
 from service.config import Config
@@ -27,6 +28,7 @@ from service.errors import (
     RateLimited,
     RummyError,
 )
+from service.servers import Servers
 from service.text import Text
 from service.tokens import game_id_of, hash_of
 
@@ -61,6 +63,9 @@ _FAILURES = "failures"
 _WAITS = "waits"
 _GUESSES = (BadToken, NotYourSeat, InvitationNeeded)
 """What the answer to a wrong token or code is."""
+
+_LONGEST_SECONDS = 0.2
+"""A store that is well answers in a hundredth of that; the request still has to wait for it too."""
 
 _WAIT_SECONDS = 5
 """When to come back for who has too many requests waiting: nobody knows when one of them ends."""
@@ -120,7 +125,8 @@ class _RateLimits:
     """The limits of one app, and who is waiting in this process."""
 
     def __init__(self, app: Flask, config: Config) -> None:
-        self._counters = Counters(config.redis_url or "", config.redis_timeout_seconds)
+        patience = min(config.redis_timeout_seconds, _LONGEST_SECONDS)
+        self._counters = Counters(Servers.named_in(replace(config, redis_timeout_seconds=patience)))
         self._failures = _limit(_FAILURES, config.limit_failures)
         self._limits = {
             name: _limit(name, getattr(config, f"limit_{name}"))

@@ -9,6 +9,7 @@ import msgspec
 from flask import Response, request
 from msgspec import Struct
 
+from service import current
 from service.api.http import EVENT_STREAM
 from service.game import Game, Status
 from service.tables import News
@@ -38,6 +39,7 @@ def streamed(news: Iterator[News], view: Callable[[Game, int | None], GameView])
     Raises what the first of the news raises, so that a refusal is still a problem.
     """
     first = next(news)
+    current.note_stream()
     beginning = _event("game", first.last, _encode(view(first.game, first.seat)))
     client = request.environ.get("gunicorn.socket")
     response = Response(_events(beginning, first, news, client), mimetype=EVENT_STREAM)

@@ -4,6 +4,7 @@ import pytest
 
 from service.app import create_app
 from service.config import Config
+from service.servers import Servers
 from service.store import Store
 from service.tables import Tables
 from service.watch import Watch
@@ -30,5 +31,7 @@ def clock() -> Clock:
 def timed_service(redis_url: str, clock: Clock) -> Service:
     """The service with a clock that the test moves on."""
     app = create_app(Config(redis_url=redis_url, rate_limits=False))
-    app.extensions["tables"] = Tables(Store(redis_url, 10, EXPIRY), Watch(redis_url), clock)
+    app.extensions["tables"] = Tables(
+        Store(Servers(redis_url, 10), EXPIRY), Watch(Servers(redis_url, 2)), clock
+    )
     return Service(app, redis_url)

@@ -15,6 +15,7 @@ from werkzeug.test import Client, TestResponse
 from service.rummy.cards import pack
 from service.rummy.model import CallWindow
 from service.rummy.rules import PRESETS
+from service.store import Freeze
 from tests.http.tables import House, Overtaken, Player, Table
 from tests.positions import move
 
@@ -605,6 +606,15 @@ def overtaken(house: House, clock: Overtaken) -> TestResponse:
 
     clock.meanwhile = change
     return mover.draw("stock")
+
+
+def while_frozen(house: House) -> TestResponse:
+    """The answer to who wants a table while none are made."""
+    house.store.freeze(Freeze(0, "the service is being renewed"))
+    try:
+        return house.new_table("straight", options={"deals": 1})
+    finally:
+        house.store.thaw()
 
 
 def too_often(house: House) -> TestResponse:

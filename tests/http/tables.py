@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 import jsonschema_rs
 import msgspec
-import redis
 from msgspec.structs import replace
 from referencing import Registry
 from werkzeug.test import TestResponse
@@ -26,12 +25,14 @@ from service.game import Game, Seat, with_seat
 from service.rummy.cards import pack
 from service.rummy.computer import Level
 from service.rummy.model import Match
+from service.servers import Servers
 from service.store import Expiry, Store
 from service.tables import Tables
 from service.tokens import Chance
 from service.watch import Watch
 from tests import positions
 from tests.contract import CheckedClient, Contract
+from tests.fleets import raw_client
 
 NAMES = ("ada", "bo", "cleo", "dan", "eva", "finn", "gro", "hal")
 EXPIRY = Expiry(unstarted_seconds=3_600, running_seconds=3_600, finished_seconds=3_600)
@@ -80,11 +81,14 @@ class House:
         """`settings` as in the configuration; there are no rate limits unless they say so."""
         self.clock = clock
         self.redis_url = redis_url
-        self.redis = redis.Redis.from_url(redis_url)
-        self.store = Store(redis_url, 2, expiry)
-        self.app = create_app(Config(**{"redis_url": redis_url, "rate_limits": False} | settings))
+        self.redis = raw_client(redis_url)
+        config = Config(**{"redis_url": redis_url, "rate_limits": False} | settings)
+        self.store = Store(Servers(redis_url, 2), expiry, record_format=config.record_format)
+        self.app = create_app(config)
         if clock is not None:
-            self.app.extensions["tables"] = Tables(self.store, Watch(redis_url), clock, chance)
+            self.app.extensions["tables"] = Tables(
+                self.store, Watch(Servers(redis_url, 2)), clock, chance
+            )
         self._contract = QuickContract(contract(self.app))
 
     def client(self) -> CheckedClient:

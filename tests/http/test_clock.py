@@ -16,6 +16,7 @@ from werkzeug.test import TestResponse
 from service.game import with_seat
 from service.rummy.model import CallWindow, Match
 from service.rummy.rules import PRESETS
+from service.servers import Servers
 from service.store import Store
 from service.tables import Tables
 from service.watch import Watch
@@ -436,7 +437,7 @@ def test_who_comes_to_force_a_turn_that_has_just_been_ended_sees_how(redis_url, 
     store = Overtaken(redis_url, 2, EXPIRY)
     store.meanwhile = lambda: player.play(f"discard {card}")
     ahead = House(redis_url, clock)
-    ahead.app.extensions["tables"] = Tables(store, Watch(redis_url), clock)
+    ahead.app.extensions["tables"] = Tables(store, Watch(Servers(redis_url, 2)), clock)
     view = Player(ahead.client(), table.id).look()
     assert (view["version"], view["deal"]["upcard"]) == (5, card)
     assert happened(since(table, 2)) == ["drew", "discarded"]

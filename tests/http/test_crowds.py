@@ -25,12 +25,12 @@ from msgspec.structs import replace
 from service.api import contract
 from service.game import Logged
 from service.rummy.model import Drew
-from service.store import Store
+from service.servers import _Slots
 from tests import test_server
 from tests.contract import CheckedClient
 from tests.http.simple_player import choose
 from tests.http.sse import PATIENCE, Follower, Line, Reader
-from tests.http.tables import EXPIRY, House, QuickContract, Table
+from tests.http.tables import House, QuickContract, Table
 from tests.test_server import Service, children, command, serving
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
@@ -352,7 +352,7 @@ def test_clients_that_vanish_leave_nothing_behind(service, house, move, part):
 
 
 def test_who_waits_for_the_store_is_not_passed_by_who_comes_again():
-    slots = Store("redis://localhost", 1, EXPIRY)._slots
+    slots = _Slots(2)
     while slots._free > 1:
         slots.__enter__()  # one is left
     order: list[str] = []

@@ -10,6 +10,7 @@ import pytest
 from werkzeug.test import TestResponse
 
 from service.rummy.model import CallWindow
+from service.servers import Servers
 from service.store import Store
 from service.tables import Tables
 from service.watch import Watch
@@ -232,7 +233,7 @@ def test_a_score_read_while_the_deal_ends_adds_up(redis_url):
     store = Interrupted(redis_url, 2, EXPIRY)
     store.meanwhile = lambda: table.players[0].play("meld 5C 5D 5H")
     other = House(redis_url)
-    other.app.extensions["tables"] = Tables(store, Watch(redis_url))
+    other.app.extensions["tables"] = Tables(store, Watch(Servers(redis_url, 2)))
     score = other.client().get(f"/v1/games/{table.id}/score").json
     assert score["totals"] == (score["deals"][-1]["totals"] if score["deals"] else [0, 0])
 

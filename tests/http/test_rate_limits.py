@@ -19,6 +19,7 @@ from service.api.rate_limits import LIMITED
 from service.config import Config
 from service.counters import Counters, Window
 from service.embedded import EmbeddedStore
+from service.servers import Servers
 from service.tokens import hash_of
 from tests.contract import operations_of
 from tests.http.refusals import too_often
@@ -274,7 +275,7 @@ def test_where_nothing_can_be_counted_all_goes_on_and_is_counted_again_soon(valk
 
 
 def test_many_at_once_are_counted_one_by_one(redis_url):
-    counters = Counters(redis_url, 5)
+    counters = Counters(Servers(redis_url, 5))
     key = secrets.token_hex(8)
     with ThreadPoolExecutor(40) as threads:
         counted = list(threads.map(lambda _: counters.count(key, [Window(25, 60)]), range(40)))

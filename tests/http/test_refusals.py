@@ -38,6 +38,8 @@ ELSEWHERE = {
     "rate_limited": "test_rate_limits.py",
     "store_unavailable": "test_outage.py",
     "too_busy": "test_races.py",
+    "tables_frozen": "test_freeze.py",
+    "stopping": "test_readiness.py",
 }
 
 

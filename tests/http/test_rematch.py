@@ -7,6 +7,7 @@ import pytest
 from werkzeug.test import TestResponse
 
 from service.errors import StoreUnavailable
+from service.servers import Servers
 from service.store import Store
 from service.tables import Tables
 from service.watch import Watch
@@ -349,5 +350,5 @@ def test_a_rematch_that_was_cut_off_half_way_is_completed_by_whoever_asks_next(
 def house_on(house: House, store: Store, redis_url: str) -> House:
     """A service on that store."""
     other = House(redis_url)
-    other.app.extensions["tables"] = Tables(store, Watch(redis_url))
+    other.app.extensions["tables"] = Tables(store, Watch(Servers(redis_url, 2)))
     return other

@@ -22,6 +22,7 @@ from service import store, tables, watch
 from service.api import contract
 from service.embedded import EmbeddedStore
 from service.rummy.model import CallWindow
+from service.servers import Servers
 from service.tables import Tables
 from service.watch import Watch
 from tests.contract import CheckedClient
@@ -449,7 +450,9 @@ def test_who_follows_makes_the_computer_play_that_left_time_for_a_call(house):
 def test_a_stream_ends_without_an_end_when_its_worker_stops(redis_url):
     house = House(redis_url)
     stopping: list[bool] = []
-    house.app.extensions["tables"] = Tables(house.store, Watch(redis_url, lambda: bool(stopping)))
+    house.app.extensions["tables"] = Tables(
+        house.store, Watch(Servers(redis_url, 2), lambda: bool(stopping))
+    )
     table = house.table("straight")
     follower = follow(table.stranger)
     follower.next("game")

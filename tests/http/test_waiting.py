@@ -22,6 +22,7 @@ from service import watch
 from service.embedded import EmbeddedStore
 from service.rummy.model import CallWindow
 from service.rummy.rules import PRESETS
+from service.servers import Servers
 from service.tables import Tables
 from service.watch import Watch
 from tests.http.tables import House, Player, Table, code
@@ -683,7 +684,9 @@ def test_many_waiters_make_a_turn_happen_once(house, meanwhile):
 def test_a_worker_that_stops_answers_all_who_wait(redis_url, meanwhile):
     house = House(redis_url)
     stopping: list[bool] = []
-    house.app.extensions["tables"] = Tables(house.store, Watch(redis_url, lambda: bool(stopping)))
+    house.app.extensions["tables"] = Tables(
+        house.store, Watch(Servers(redis_url, 2), lambda: bool(stopping))
+    )
     table = house.position(**THREE)
     game = table.game()
     waiting = [
