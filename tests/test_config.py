@@ -20,6 +20,8 @@ def test_every_setting_has_a_variable():
             "RUMMY_MAX_BODY_BYTES": "2048",
             "RUMMY_LOG_LEVEL": "WARNING",
             "RUMMY_LOG_FORMAT": "JSON",
+            "RUMMY_METRICS": "false",
+            "RUMMY_TRACING": "true",
             "RUMMY_PROXIES": "1",
         }
     ) == Config(
@@ -31,6 +33,8 @@ def test_every_setting_has_a_variable():
         max_body_bytes=2048,
         log_level="warning",
         log_format="json",
+        metrics=False,
+        tracing=True,
         proxies=1,
     )
 
@@ -82,6 +86,7 @@ def test_these_addresses_of_a_redis_are_accepted(url):
         ("RUMMY_MAX_BODY_BYTES", "64k", "`int`"),
         ("RUMMY_LOG_LEVEL", "loud", "'loud'"),
         ("RUMMY_LOG_FORMAT", "xml", "'xml'"),
+        ("RUMMY_METRICS", "perhaps", "`bool`"),
         ("RUMMY_PROXIES", "-1", ">= 0"),
     ],
 )
