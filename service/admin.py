@@ -10,14 +10,15 @@ from datetime import datetime
 from typing import Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, convert
 
+from service import format3
 from service.changes import Changes
-from service.game import Away, Event, Game, Logged, Practice, Seat, Status
-from service.replay import MatchReplay, deals_over, match_replay
+from service.game import Away, Event, Game, Logged, Seat, Status
+from service.replay import deals_over, match_replay
 from service.rummy.cards import Card
 from service.rummy.computer import Level
-from service.rummy.model import DealResult, Match, MatchResult
+from service.rummy.model import DealResult, MatchResult
 from service.rummy.rules import Deviation, OptionValue, Rules, deviations
 from service.rummy.view import instant
 from service.seating import rules_of, shut
@@ -110,7 +111,10 @@ class ExportedSeat(Struct, frozen=True, kw_only=True):
 
 
 class ExportedGame(Struct, frozen=True, kw_only=True):
-    """The record of a game, hidden cards and seed included, without hashes of secrets."""
+    """The record of a game, hidden cards and seed included, without hashes of secrets.
+
+    Each of its fields has its name here, as in a record of format 3, and none is left out.
+    """
 
     id: str
     version: int
@@ -128,10 +132,10 @@ class ExportedGame(Struct, frozen=True, kw_only=True):
     spectators: bool
     autostart: bool
     seed: str
-    practice: Practice | None
+    practice: format3.Practice | None
     rematch: str | None
     rematch_of: str | None
-    match: Match | None
+    match: format3.Match | None
 
 
 class ExportedEntry(Struct, frozen=True):
@@ -228,10 +232,11 @@ class Admin:
         game = self._store.load(game_id)
         return game, self._pieces(game)
 
-    def replay(self, game_id: str) -> MatchReplay:
-        """What everybody may have who may watch: the deals that have ended.
+    def replay(self, game_id: str) -> Iterator[bytes]:
+        """What everybody may have who may watch, the deals that have ended, as JSON in parts.
 
-        Raises NoSuchGame and NoReplay; of a table without a match there are no deals.
+        Raises NoSuchGame, and NoReplay at the first part; of a table without a match there are no
+        deals.
         """
         game = self._store.load(game_id)
         logs = self._store.logs_of_deals(game_id, 1, deals_over(game))
@@ -318,10 +323,10 @@ class Admin:
             spectators=game.spectators,
             autostart=game.autostart,
             seed=game.seed,
-            practice=game.practice,
+            practice=convert(game.practice, format3.Practice | None, from_attributes=True),
             rematch=game.rematch,
             rematch_of=game.rematch_of,
-            match=game.match,
+            match=convert(game.match, format3.Match | None, from_attributes=True),
         )
 
 

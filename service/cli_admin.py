@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from functools import wraps
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -168,7 +169,7 @@ def export(
     GET /v1/games/{id}/replay answers, which `rummy verify` checks.
     """
     if replay:
-        pieces = iter([msgspec.json.encode(games.replay(game_id)) + b"\n"])
+        pieces = chain(games.replay(game_id), [b"\n"])
     else:
         game, pieces = games.exported(game_id)
         if not game.is_over:

@@ -118,10 +118,21 @@ class _Application(BaseApplication):
 class _Master(Arbiter):
     def manage_workers(self) -> None:
         """Look after the workers, and after the store: called each second and when a child ends."""
-        super().manage_workers()
-        store = self.app.store
-        if store is None:
-            return
+        if not self._waits_for_successors():
+            super().manage_workers()
+        if self.app.store is not None:
+            self._look_after(self.app.store)
+
+    def _waits_for_successors(self) -> bool:
+        """Whether those that were replaced have to stay, since those after them do not serve yet.
+
+        gunicorn ends them as soon as it has started the others, and for seconds nobody serves.
+        """
+        workers = sorted(self.WORKERS.values(), key=lambda worker: worker.age)
+        replaced, staying = workers[: -self.num_workers], workers[-self.num_workers :]
+        return any(map(_serves, replaced)) and not all(map(_serves, staying))
+
+    def _look_after(self, store: EmbeddedStore) -> None:
         try:
             revived = store.revive()
         except EmbeddedStoreError as error:
@@ -134,6 +145,14 @@ class _Master(Arbiter):
                 self.log.error("The disk is full: games can be looked at, but not go on")
             else:
                 self.log.warning("There is room on the disk again: games go on")
+
+
+def _serves(worker: Worker) -> bool:
+    """Whether it has given a sign of life.
+
+    That is the time since the machine was started; what is there before is the time of day.
+    """
+    return bool(worker.tmp.last_update() <= time.monotonic())
 
 
 class _Log(Logger):

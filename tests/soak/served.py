@@ -82,8 +82,8 @@ class Served:
     def is_at_rest(self) -> bool:
         """Whether no worker computes anything while nobody asks for anything."""
         before = {pid: _seconds(pid) for pid in self.workers()}
-        time.sleep(1.5)
-        return all(_seconds(pid) - before[pid] < 0.75 for pid in before)
+        time.sleep(0.7)
+        return all(_seconds(pid) - before[pid] < 0.4 for pid in before)
 
     def sizes(self) -> tuple[Size, Size]:
         """The largest worker in each respect, and the store."""

@@ -6,19 +6,20 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.serving import ENVIRONMENT, ROOT
-from tests.small_disk import SmallDisk
-from tests.soak.clock import Clock
+from tests.small_disk import NoDisk, SmallDisk, small_disk
+from tests.soak.clock import Clock, NoClock
 from tests.soak.judge import Findings, Judge
 from tests.soak.served import Served, Size, served, wait_until
 from tests.soak.troubles import NotHere, Setting, name_of
 
 WORKERS = 2
 TABLES_A_PROCESS = 100
+_DISK_MEGABYTES = 512
 
 MEMORY_MORE = 24 * 1024 * 1024
 """A worker may hold so much more than before: what Python has asked for once it rarely gives back,
@@ -64,7 +65,7 @@ class Soak:
     def __init__(self, service: Served, disk: SmallDisk | None, tables: int, pause: float) -> None:
         self.service = service
         self._disk = disk
-        self._crowd = 1000 if tables >= 50 else 300
+        self._crowd = 1000 if tables >= 50 else 200
         self._judge = Judge(service)
         self._players: list[subprocess.Popen[str]] = []
         for first in range(0, tables, TABLES_A_PROCESS):
@@ -180,17 +181,23 @@ class Soak:
 
 
 @contextmanager
-def soaking(
-    directory: Path, disk: SmallDisk | None, clock: Clock | None, tables: int, pause: float
-) -> Iterator[Soak]:
-    """A service that keeps its games on the disk, or in the directory, with so many tables."""
-    data = (disk.path if disk else directory) / "data"
-    with served(data, WORKERS, clock) as service:
+def soaking(directory: Path, tables: int, pause: float) -> Iterator[Soak]:
+    """A service and so many tables, all that it keeps in the directory.
+
+    Its games are on a disk of their own, and its clock can be set, where that can be had.
+    """
+    disk: SmallDisk | None = None
+    clock: Clock | None = None
+    with ExitStack() as stack:
+        with suppress(NoDisk):
+            disk = stack.enter_context(small_disk(directory / "disk", _DISK_MEGABYTES))
+        with suppress(NoClock):
+            clock = Clock(directory)
+        data = (disk.path if disk else directory) / "data"
+        service = stack.enter_context(served(data, WORKERS, clock))
         soak = Soak(service, disk, tables, pause)
-        try:
-            yield soak
-        finally:
-            soak.stop()
+        stack.callback(soak.stop)
+        yield soak
 
 
 def lines(rows: Sequence[Row]) -> Iterator[str]:
