@@ -110,7 +110,7 @@ translations: $(DEV)  ## bring the catalogues of the languages up to date
 
 lock: $(DEV)  ## pin the newest dependencies that pyproject.toml allows
 	$(LOCK) --upgrade --group build --output-file requirements.lock
-	$(LOCK) --upgrade --group build --group dev --constraint requirements.lock \
+	$(LOCK) --upgrade --group build --group dev --extra otel --constraint requirements.lock \
 	    --output-file requirements-dev.lock
 
 clean:  ## remove what was installed and built, but no games

@@ -169,7 +169,7 @@ def export(
     GET /v1/games/{id}/replay answers, which `rummy verify` checks.
     """
     if replay:
-        pieces = chain(games.replay(game_id), [b"\n"])
+        pieces: Iterator[bytes] = chain(games.replay(game_id), [b"\n"])
     else:
         game, pieces = games.exported(game_id)
         if not game.is_over:

@@ -6,7 +6,7 @@ import time
 from argparse import ArgumentParser
 from pathlib import Path
 
-from tests.soak.soak import lines, soaking
+from tests.soak.soak import Row, Stuck, lines, soaking
 from tests.soak.troubles import TROUBLES, name_of
 
 
@@ -27,7 +27,11 @@ def main() -> int:
         soak.warm_up(each / 2)
         for trouble in troubles:
             began = time.monotonic()
-            rows.append(soak.give(trouble, each * 0.6))
+            try:
+                rows.append(soak.give(trouble, each * 0.6))
+            except Stuck as error:
+                rows.append(Row(name_of(trouble), wrong=[str(error)]))
+                break
             print(f"{rows[-1].trouble}: {time.monotonic() - began:.0f} s", flush=True)
     print("\n".join(lines(rows)))
     return 0 if all(row.is_well for row in rows) else 1

@@ -4,7 +4,7 @@ import time
 from collections import Counter
 from datetime import datetime
 
-from service.errors import BadReplay
+from service.errors import RummyError
 from service.replay import decoded
 from service.servers import Servers
 from service.store import Expiry, Store
@@ -61,7 +61,7 @@ class Judge:
             if view["last_deal"]:
                 self._verify(table["id"])
             self._repeat(table)
-        except (AssertionError, KeyError, ValueError, BadReplay) as error:
+        except (AssertionError, KeyError, ValueError, OSError, RummyError) as error:
             findings.other.append(f"game {table['id']}: {error!r}"[:300])
 
     def _read(self, game_id: str, token: str) -> tuple[list[dict], dict]:

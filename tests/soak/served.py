@@ -19,6 +19,9 @@ from tests.soak.clock import Clock
 WELL_SECONDS = 60
 """So long a service may take until it is well again, on a busy machine."""
 
+_HELD = {"01", "04", "05", "08"}
+"""States of connections in /proc/net/tcp that a process has not closed, or not got rid of."""
+
 
 @dataclass(frozen=True)
 class Size:
@@ -33,16 +36,17 @@ class Size:
 class Served:
     """A running service."""
 
-    def __init__(self, process: subprocess.Popen[str], data: Path, clock: Clock | None) -> None:
-        self.data = data
+    def __init__(
+        self, process: subprocess.Popen[bytes], data: Path, log: Path, clock: Clock | None
+    ) -> None:
+        self.log = log
         self.clock = clock
-        self._process = process
-        assert process.stdout is not None
-        greeting = process.stdout.readline()
-        found = re.search(r"http://\S+:\d+", greeting)
-        assert found, greeting
-        self.address = found.group()
         self.store_url = f"unix://{data}/valkey.sock"
+        self._process = process
+        wait_until(lambda: "http://" in log.read_text(), "it says where it is")
+        found = re.search(r"http://\S+:\d+", log.read_text())
+        assert found
+        self.address = found.group()
 
     @property
     def master(self) -> int:
@@ -85,6 +89,12 @@ class Served:
         time.sleep(0.7)
         return all(_seconds(pid) - before[pid] < 0.4 for pid in before)
 
+    def connections(self) -> int:
+        """How many it has with clients; each of them is a greenlet of a worker, too."""
+        lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
+        ends = [(fields[1].rpartition(":")[2], fields[3]) for fields in map(str.split, lines)]
+        return sum(port == f"{self.port:04X}" and state in _HELD for port, state in ends)
+
     def sizes(self) -> tuple[Size, Size]:
         """The largest worker in each respect, and the store."""
         workers = [_size(pid) for pid in self.workers()]
@@ -92,12 +102,6 @@ class Served:
             Size(*(max(values) for values in zip(*map(_values, workers), strict=True))),
             _size(self.store()),
         )
-
-    def stop(self) -> str:
-        """End it, and return what it has said."""
-        self._process.terminate()
-        said, _ = self._process.communicate(timeout=30)
-        return said
 
     def _children(self) -> list[int]:
         listed = Path(f"/proc/{self.master}/task/{self.master}/children").read_text()
@@ -126,22 +130,21 @@ class Served:
 
 
 @contextmanager
-def served(data: Path, workers: int, clock: Clock | None) -> Iterator[Served]:
+def served(data: Path, workers: int, log: Path, clock: Clock | None) -> Iterator[Served]:
     """The service, its games in that directory, until the block ends."""
-    process = subprocess.Popen(
-        [*RUMMY, "serve", "--port=0", f"--workers={workers}", f"--data-dir={data}"],
-        cwd=ROOT,
-        env=ENVIRONMENT | (clock.environment if clock else {}),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    service = Served(process, data, clock)
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [*RUMMY, "serve", "--port=0", f"--workers={workers}", f"--data-dir={data}"],
+            cwd=ROOT,
+            env=ENVIRONMENT | (clock.environment if clock else {}),
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
     try:
-        yield service
+        yield Served(process, data, log, clock)
     finally:
-        if process.poll() is None:
-            service.stop()
+        process.terminate()
+        process.wait(30)
 
 
 def wait_until(condition: Callable[[], bool], what: str, seconds: float = WELL_SECONDS) -> None:

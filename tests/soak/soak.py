@@ -1,6 +1,7 @@
 """Players at many tables, one trouble after another, and what is found after each."""
 
 import json
+import select
 import subprocess
 import sys
 import time
@@ -9,6 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import redis
 
 from tests.serving import ENVIRONMENT, ROOT
 from tests.small_disk import NoDisk, SmallDisk, small_disk
@@ -35,6 +38,14 @@ THREADS_MORE = 2
 
 _OUTAGE = {"store_unavailable", "too_busy", "rate_limited"}
 """Refusals after which one comes again."""
+
+
+_ANSWER_SECONDS = 180
+"""So long players may take to bring their last requests to an answer."""
+
+
+class Stuck(Exception):
+    """It cannot be gone on with: some request is never answered."""
 
 
 @dataclass
@@ -71,7 +82,6 @@ class Soak:
         for first in range(0, tables, TABLES_A_PROCESS):
             number = min(TABLES_A_PROCESS, tables - first)
             self._players.append(_players(service.address, number, pause, first))
-        self._moved = 0
 
     def warm_up(self, seconds: float) -> None:
         """Let them play undisturbed, and take what the service holds then as what is usual."""
@@ -83,26 +93,29 @@ class Soak:
         self._look(row, self._tables)
         assert row.is_well, row.wrong
         self._usual = self.service.sizes()
-        self._data = self._stored()
 
     def give(self, trouble: Callable[[Setting], None], seconds: float) -> Row:
         """Make that trouble while they play, for about so many seconds, and see what is left."""
         row = Row(name_of(trouble), before=(self._usual[0], self.service.sizes()[1]))
         stored = self._stored()
         game = next(table["id"] for table in self._tables if not table["over"])
+        logged = len(self.service.log.read_text())
         self._tell("play")
         self._wait_for_moves(seconds / 4)
         try:
-            trouble(Setting(self.service, seconds / 2, self._crowd, self._disk, game))
+            setting = Setting(
+                self.service, seconds / 2, self._crowd, self._disk, game, self._wait_for_moves
+            )
+            self._check(row, lambda: trouble(setting))
         except NotHere as missing:
             row.skipped = f"skipped: it takes {missing}"
-        except AssertionError as error:
-            row.wrong.append(str(error))
         self._check(row, lambda: self.service.wait_until_well(WORKERS))
         self._check(row, lambda: self._wait_for_moves(seconds / 4))
         self._tables = self._pause(row)
         self._look(row, self._tables)
         self._check(row, lambda: self._wait_until_small(row, self._stored() - stored))
+        if "Traceback" in (said := self.service.log.read_text()[logged:]):
+            row.wrong.append(f"the log has a traceback:\n{said[-3000:]}")
         return row
 
     def stop(self) -> None:
@@ -149,6 +162,7 @@ class Soak:
                 and its.memory <= store.memory + 2 * max(more_data, 0) + STORE_MEMORY_MORE
                 and its.files <= store.files + WORKERS * FILES_MORE
                 and its.threads <= store.threads + THREADS_MORE
+                and self.service.connections() == 0
                 and self.service.is_at_rest()
             )
 
@@ -161,8 +175,8 @@ class Soak:
     def _check(self, row: Row, check: Callable[[], None]) -> None:
         try:
             check()
-        except AssertionError as error:
-            row.wrong.append(str(error))
+        except (AssertionError, OSError, redis.RedisError) as error:
+            row.wrong.append(f"{error or error!r}")
 
     def _tell(self, order: str) -> list:
         for players in self._players:
@@ -174,6 +188,8 @@ class Soak:
         answers = []
         for players in self._players:
             assert players.stdout is not None
+            if not select.select([players.stdout], [], [], _ANSWER_SECONDS)[0]:
+                raise Stuck(f"a player has had no answer for {_ANSWER_SECONDS} s")
             line = players.stdout.readline()
             assert line, "the players have failed; they say why on the standard error"
             answers.append(json.loads(line))
@@ -194,7 +210,7 @@ def soaking(directory: Path, tables: int, pause: float) -> Iterator[Soak]:
         with suppress(NoClock):
             clock = Clock(directory)
         data = (disk.path if disk else directory) / "data"
-        service = stack.enter_context(served(data, WORKERS, clock))
+        service = stack.enter_context(served(data, WORKERS, directory / "log", clock))
         soak = Soak(service, disk, tables, pause)
         stack.callback(soak.stop)
         yield soak

@@ -38,6 +38,8 @@ class Setting:
     """The disk of the games, if it may be filled."""
     game: str
     """A game that can be looked at."""
+    wait_for_moves: Callable[[float], None]
+    """Let people play for so long, and on until at least one more move has been acknowledged."""
 
 
 def workers_killed(setting: Setting) -> None:
@@ -102,7 +104,7 @@ def clock_jumps(setting: Setting) -> None:
         raise NotHere("a clock that can be set: Linux and a C compiler")
     for seconds_ahead in (300, -300, 0):
         clock.set(seconds_ahead)
-        time.sleep(setting.seconds / 3)
+        setting.wait_for_moves(setting.seconds / 3)
 
 
 def half_sent(setting: Setting) -> None:
@@ -111,13 +113,13 @@ def half_sent(setting: Setting) -> None:
     with _connections(setting, setting.crowd // 4) as connections:
         for number, connection in enumerate(connections):
             connection.sendall(HEAD[:50] if number % 2 else HEAD + length)
-        time.sleep(setting.seconds)
+        setting.wait_for_moves(setting.seconds)
 
 
 def silent(setting: Setting) -> None:
     """Many connect and say nothing."""
     with _connections(setting, setting.crowd):
-        time.sleep(setting.seconds)
+        setting.wait_for_moves(setting.seconds)
 
 
 def streams_unread(setting: Setting) -> None:
@@ -126,7 +128,7 @@ def streams_unread(setting: Setting) -> None:
     with _connections(setting, setting.crowd // 10, receives=1024) as connections:
         for connection in connections:
             connection.sendall(f"{path}Accept: text/event-stream\r\n\r\n".encode())
-        time.sleep(setting.seconds)
+        setting.wait_for_moves(setting.seconds)
 
 
 def reloaded(setting: Setting) -> None:
