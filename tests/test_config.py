@@ -21,6 +21,7 @@ def test_every_setting_has_a_variable():
             "RUMMY_LOG_LEVEL": "WARNING",
             "RUMMY_LOG_FORMAT": "JSON",
             "RUMMY_PROXIES": "1",
+            "RUMMY_RECORD_FORMAT": "4",
         }
     ) == Config(
         redis_url="redis://cache:6379/2",
@@ -32,6 +33,7 @@ def test_every_setting_has_a_variable():
         log_level="warning",
         log_format="json",
         proxies=1,
+        record_format=4,
     )
 
 
