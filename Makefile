@@ -7,6 +7,9 @@ DATA    ?= .data
 # Of make fuzz: how many requests, and the seed of a run that is to be repeated.
 CASES   ?= 20000
 SEED    ?=
+# Of make soak: at how many tables people play, and for about how many seconds.
+TABLES  ?= 200
+SECONDS ?= 600
 # The first of these that works and is new enough makes .venv.
 PYTHONS ?= python3.13 python3.12 python3.11 python3
 
@@ -39,7 +42,7 @@ RELEASED := openapi/released
 # All of it shares one VENV, so that nothing runs beside another with make -j.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help run demo test fuzz lint format openapi release-contract playthroughs translations lock \
+.PHONY: help run demo test fuzz soak lint format openapi release-contract playthroughs translations lock \
         clean
 
 help:  ## show this list
@@ -59,10 +62,15 @@ test: $(DEV) $(PROJECT) $(TOOLS)  ## run all tests
 fuzz: $(DEV) $(PROJECT)  ## attack the service with CASES requests made from the contract
 	RUMMY_FUZZ_CASES=$(CASES) RUMMY_FUZZ_SEED=$(SEED) $(BIN)/pytest -q -s tests/test_schemathesis.py
 
-lint: $(DEV) $(PROJECT) $(TOOLS)  ## check style, types, layers and the contract
+soak: $(DEV) $(PROJECT)  ## play at TABLES tables for SECONDS while one trouble after another is made
+	@$(BIN)/python -m tests.soak --tables $(TABLES) --seconds $(SECONDS)
+
+lint: $(DEV) $(PROJECT) $(TOOLS)  ## check style, types, layers, the contract and deploy/
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy deploy/gunicorn.conf.py
+	$(BIN)/mypy deploy/check.py
 	$(BIN)/lint-imports
 	$(BIN)/openapi-spec-validator --validation-errors all openapi/openapi.json
 	@[ -e $(TOOLS) ] || echo "SKIPPED, as npm could not install them: Spectral and Redocly." >&2
@@ -70,6 +78,7 @@ lint: $(DEV) $(PROJECT) $(TOOLS)  ## check style, types, layers and the contract
 	    openapi/openapi.json
 	@[ ! -e $(TOOLS) ] || { said=$$($(REDOCLY) lint --config openapi/redocly.yaml --format stylish \
 	    openapi/openapi.json 2>&1) || { echo "$$said"; exit 1; }; }
+	$(BIN)/python deploy/check.py
 
 format: $(DEV)  ## lay out the code and sort its imports
 	$(BIN)/ruff check --select I --fix .
@@ -101,7 +110,7 @@ translations: $(DEV)  ## bring the catalogues of the languages up to date
 
 lock: $(DEV)  ## pin the newest dependencies that pyproject.toml allows
 	$(LOCK) --upgrade --group build --output-file requirements.lock
-	$(LOCK) --upgrade --group build --group dev --constraint requirements.lock \
+	$(LOCK) --upgrade --group build --group dev --extra otel --constraint requirements.lock \
 	    --output-file requirements-dev.lock
 
 clean:  ## remove what was installed and built, but no games

@@ -5,11 +5,13 @@ from collections.abc import Callable, Mapping
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from service import api
+from service import api, tracing
+from service.api import cors, rate_limits
 from service.api.deprecation import DEPRECATED, Deprecated
+from service.api.observation import Observed
 from service.config import Config
-from service.servers import Credentials, Servers
-from service.store import Expiry, Store
+from service.servers import Servers
+from service.store import Store
 from service.tables import Tables
 from service.watch import Watch
 
@@ -27,30 +29,24 @@ def create_app(
     app = Flask("service", static_folder=None)
     app.url_map.merge_slashes = False
     app.config["MAX_CONTENT_LENGTH"] = config.max_body_bytes
-    servers = Servers(
-        config.redis_url or "",
-        config.redis_timeout_seconds,
-        Credentials(
-            config.redis_username,
-            config.redis_password,
-            config.redis_sentinel_username,
-            config.redis_sentinel_password,
-        ),
-    )
-    store = Store(
-        servers,
-        Expiry(
-            config.expire_unstarted_seconds,
-            config.expire_running_seconds,
-            config.expire_finished_seconds,
-        ),
-        config.redis_replicas,
-    )
-    api.register(app, Tables(store, Watch(servers, stopping)), deprecated)
+    app.config["METRICS"] = config.metrics
+    app.config["PROXIES"] = config.proxies
+    app.config["STOPPING"] = stopping
+    servers = Servers.named_in(config)
+    store = Store.configured(servers, config)
+    tables = Tables(store, Watch(servers, stopping))
+    api.register(app, tables, deprecated)
+    if config.rate_limits:
+        rate_limits.register(app, config)
+    if config.cors_origins:
+        cors.register(app, config.cors_origins)
+    if config.tracing:
+        tracing.trace(app, tables)
     if config.proxies:
         hops = config.proxies
         # Flask means this attribute to be wrapped, but its type is that of a method.
         app.wsgi_app = ProxyFix(  # type: ignore[method-assign]
             app.wsgi_app, x_for=hops, x_proto=hops, x_host=hops, x_prefix=hops
         )
+    app.wsgi_app = Observed(app.wsgi_app)  # type: ignore[method-assign]
     return app

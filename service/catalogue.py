@@ -228,6 +228,15 @@ CATALOGUE: dict[str, Entry] = {
             ),
         ),
         _of_framework(
+            "body_too_slow",
+            Text("The body did not arrive in time"),
+            Text(
+                "The headers of the request came, and then the body did not, or too slowly. The "
+                "service does not wait for it any longer, so that nobody can hold it up. Nothing "
+                "has happened; send the request again as a whole."
+            ),
+        ),
+        _of_framework(
             "body_too_large",
             Text("The body is too large"),
             Text(
@@ -759,11 +768,34 @@ CATALOGUE: dict[str, Entry] = {
             expected=Text("The version that the request named."),
         ),
         _leaf(
+            errors.RateLimited,
+            Text(
+                "So many requests of this kind came from the seat, or from the address, that this "
+                "one was not looked at; or too many wrong tokens and codes. Nothing has happened. "
+                "Send it again after the seconds in Retry-After; the header RateLimit says "
+                "beforehand how many more there may be."
+            ),
+            limit=Text("The name of the limit, as in the header RateLimit-Policy."),
+            most=Text("How many are allowed."),
+            window_seconds=Text(
+                "In how many seconds; missing where requests are kept waiting at the same time."
+            ),
+            retry_after_seconds=Text("After how many seconds to send it again."),
+        ),
+        _leaf(
             errors.StoreUnavailable,
             Text(
                 "The store that keeps the games does not answer at the moment. It is not certain "
                 "whether this request was carried out. Send it again after the seconds in Retry-"
                 "After, with the same Idempotency-Key if it had one."
+            ),
+        ),
+        _leaf(
+            errors.Stopping,
+            Text(
+                "The process that was asked whether it can serve has been told to end. It finishes "
+                "what it has begun, and takes nothing new. Send requests to another one, or wait "
+                "until it has been started again."
             ),
         ),
         _leaf(
@@ -773,6 +805,15 @@ CATALOGUE: dict[str, Entry] = {
                 "another request with the same key is still being carried out. So this one was "
                 "given up, and nothing was done. Send it again after the seconds in Retry-After."
             ),
+        ),
+        _leaf(
+            errors.TablesFrozen,
+            Text(
+                "Whoever runs the service lets no new tables be made for a while, as before the "
+                "service is renewed. All games go on, and at tables that there are seats can be "
+                "taken. Try again after the seconds in Retry-After."
+            ),
+            reason=Text("Why, as whoever runs the service has put it."),
         ),
         _leaf(
             errors.UnreadableRecord,

@@ -12,7 +12,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from service import metrics
 from service.autoplay import Step, carried_on, gone_on, is_due
+from service.counting import count
 from service.errors import (
     BadIdempotencyKey,
     IdempotencyKeyReused,
@@ -98,6 +100,8 @@ class Changes:
             self._store.commit(game, logged, mark, memory)
         except LostRace as race:
             return Done(race.current, (), race.remembered)
+        metrics.TABLES.inc()
+        count(empty, game, logged)
         return Done(game, logged)
 
     def make(
@@ -137,6 +141,7 @@ class Changes:
             except LostRace as race:
                 game, earlier = race.current, race.remembered
                 continue
+            count(game, after, logged)
             if not due:
                 return Done(after, logged)
             game = after
@@ -180,6 +185,7 @@ class Changes:
             except LostRace as race:
                 game = race.current
             else:
+                count(game, after, logged)
                 game = after
         return game
 

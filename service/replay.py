@@ -180,19 +180,22 @@ def deal_replay(game: Game, rules: Rules, number: int, logged: Sequence[Logged])
     )
 
 
-def match_replay(game: Game, rules: Rules, logs: Iterator[Sequence[Logged]]) -> MatchReplay:
-    """The match, of which `logs` are the logs of the deals that have ended, from the first on.
+def match_replay(game: Game, rules: Rules, logs: Iterator[Sequence[Logged]]) -> Iterator[bytes]:
+    """The MatchReplay as JSON in parts, a deal each, read when it is its turn.
 
-    Raises NoReplay if one is missing, or from before shuffles were committed to.
+    `logs` are the logs of the deals that have ended, from the first on. All of a long match would
+    be some hundred megabytes at once. Raises NoReplay if a log is missing, or from before shuffles
+    were committed to: at the first part, unless there is a gap behind it.
     """
-    return MatchReplay(
-        **_table(game, rules),
-        deals=tuple(
-            _replayed(game, rules, number, next(logs, ()))
-            for number in range(1, deals_over(game) + 1)
-        ),
-        result=game.match.result if game.match else None,
-    )
+    result = game.match.result if game.match else None
+    frame = msgspec.json.encode(MatchReplay(**_table(game, rules), deals=(), result=result))
+    begin, deals, end = frame.partition(b'"deals":[')
+    part = begin + deals
+    for number in range(1, deals_over(game) + 1):
+        deal = _replayed(game, rules, number, next(logs, ()))
+        yield part + msgspec.json.encode(deal)
+        part = b","
+    yield end if part == b"," else part + end
 
 
 def deal_notation(game: Game, rules: Rules, number: int, logged: Sequence[Logged]) -> str:

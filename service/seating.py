@@ -44,7 +44,7 @@ from service.game import (
     with_seat,
 )
 from service.rummy.computer import Level
-from service.rummy.engine import new_match, with_entropy
+from service.rummy.engine import abandon, new_match, with_entropy
 from service.rummy.model import Committed, Match
 from service.rummy.notation import read
 from service.rummy.rules import Rules, agree, clause
@@ -339,6 +339,19 @@ def closed(game: Game) -> Change:
         )
     guard_open(game)
     return replace(game, closed=True), (Closed(),)
+
+
+def shut(game: Game) -> Change:
+    """All given up by whoever runs the service: a table, a rematch too, or a match (table.5).
+
+    Without effect where it is over already.
+    """
+    if game.is_over:
+        return game, ()
+    if game.match is None:
+        return replace(game, closed=True), (Closed(),)
+    match, events = abandon(game.match)
+    return replace(game, match=match), (Closed(), *events)
 
 
 def returned(game: Game, seat: int) -> Change:

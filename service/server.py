@@ -3,7 +3,6 @@
 import errno
 import os
 import resource
-import signal
 import socket
 import time
 from contextlib import suppress
@@ -12,13 +11,14 @@ from typing import Any
 from wsgiref.types import WSGIApplication
 
 import click
-import msgspec
 from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
-from gunicorn.workers.ggevent import GeventWorker
+from gunicorn.glogging import Logger
 
-from service.config import Config
+from service import logs, metrics_folder, tracing
+from service.config import Config, ConfigError, load_config
 from service.embedded import EmbeddedStore, EmbeddedStoreError
+from service.worker import Worker
 
 _BACKLOG = 2048
 _MOST_FILES = 10_240
@@ -35,9 +35,9 @@ def serve(config: Config, *, host: str, port: int, workers: int, data_directory:
     """Serve until a signal ends it; port 0 takes any free one.
 
     With no Redis in the config a Valkey of our own runs meanwhile, its data in the directory.
-    Leaves by SystemExit. Raises ServerError and EmbeddedStoreError when it cannot start.
+    Leaves by SystemExit. Raises ConfigError, ServerError and EmbeddedStoreError if it cannot start.
     """
-    _allow_many_files()
+    prepare(config)
     listener = _listen(host, port)
     if config.redis_url is not None:
         _Application(config, listener, workers, store=None).run()
@@ -45,16 +45,41 @@ def serve(config: Config, *, host: str, port: int, workers: int, data_directory:
     # Started here, in the main thread of the master: Linux ends the server with that thread. The
     # workers leave through this block too, but a forked child cannot stop the store.
     with EmbeddedStore(data_directory) as store:
-        config = msgspec.structs.replace(
-            config,
-            redis_url=store.url,
-            redis_username=None,
-            redis_password=None,
-            redis_sentinel_username=None,
-            redis_sentinel_password=None,
-            redis_replicas=0,
-        )
-        _Application(config, listener, workers, store).run()
+        _Application(config.with_own_store(store.url), listener, workers, store).run()
+
+
+def settings(config: Config) -> dict[str, Any]:
+    """What gunicorn has to be told, whoever starts it, but for its address and the workers."""
+    return (metrics_folder.hooks() if config.metrics else {}) | {
+        "worker_class": Worker,
+        "worker_connections": 4000,
+        "keepalive": 30,
+        "graceful_timeout": 4,
+        "limit_request_line": 2048,
+        "limit_request_fields": 64,
+        # Heartbeats in memory: a busy disk must not make a worker look dead.
+        "worker_tmp_dir": "/dev/shm" if os.access("/dev/shm", os.W_OK) else None,  # noqa: S108 (gunicorn makes the names)
+        "control_socket_disable": True,
+        # Which proxy is believed is the application's to decide (RUMMY_PROXIES).
+        "forwarded_allow_ips": "",
+        "secure_scheme_headers": {},
+        "loglevel": config.log_level,
+        "logger_class": _Log,
+        "proc_name": "rummy",
+    }
+
+
+def application() -> WSGIApplication:
+    """The service as the environment wants it, for workers of a gunicorn that others started."""
+    return _application(load_config(os.environ))
+
+
+def prepare(config: Config) -> None:
+    """What the master does first, whoever starts it. Raises ConfigError."""
+    if config.tracing and not tracing.is_installed():
+        raise ConfigError(["RUMMY_TRACING needs more: pip install 'rummy-service[otel]'"])
+    logs.configure(config.log_level, config.log_format)
+    _allow_many_files()
 
 
 def _allow_many_files() -> None:
@@ -71,25 +96,10 @@ class _Application(BaseApplication):
         self, config: Config, listener: socket.socket, workers: int, store: EmbeddedStore | None
     ) -> None:
         self.store = store
-        self.worker: _Worker | None = None
         self._config = config
-        self._settings = {
+        self._settings = settings(config) | {
             "bind": f"fd://{listener.detach()}",
             "workers": workers,
-            "worker_class": _Worker,
-            "worker_connections": 4000,
-            "keepalive": 30,
-            "graceful_timeout": 4,
-            "limit_request_line": 2048,
-            "limit_request_fields": 64,
-            # Heartbeats in memory: a busy disk must not make a worker look dead.
-            "worker_tmp_dir": "/dev/shm" if os.access("/dev/shm", os.W_OK) else None,  # noqa: S108 (gunicorn makes the names)
-            "control_socket_disable": True,
-            # Which proxy is believed is the application's to decide (RUMMY_PROXIES).
-            "forwarded_allow_ips": "",
-            "secure_scheme_headers": {},
-            "loglevel": config.log_level,
-            "proc_name": "rummy",
             "when_ready": _greet,
         }
         super().__init__()
@@ -99,46 +109,70 @@ class _Application(BaseApplication):
             self.cfg.set(name, value)
 
     def load(self) -> WSGIApplication:
-        # Imported in the worker, after gevent has patched what it builds on.
-        from service.app import create_app
-
-        return create_app(self._config, stopping=self._is_stopping)
+        return _application(self._config)
 
     def run(self) -> None:
         _Master(self).run()
-
-    def _is_stopping(self) -> bool:
-        return self.worker is not None and not self.worker.alive
 
 
 class _Master(Arbiter):
     def manage_workers(self) -> None:
         """Look after the workers, and after the store: called each second and when a child ends."""
-        super().manage_workers()
+        if not self._waits_for_successors():
+            super().manage_workers()
+        if self.app.store is not None:
+            self._look_after(self.app.store)
+
+    def _waits_for_successors(self) -> bool:
+        """Whether those that were replaced have to stay, since those after them do not serve yet.
+
+        gunicorn ends them as soon as it has started the others, and for seconds nobody serves.
+        """
+        workers = sorted(self.WORKERS.values(), key=lambda worker: worker.age)
+        replaced, staying = workers[: -self.num_workers], workers[-self.num_workers :]
+        return any(map(_serves, replaced)) and not all(map(_serves, staying))
+
+    def _look_after(self, store: EmbeddedStore) -> None:
         try:
-            if self.app.store is not None and self.app.store.revive():
-                self.log.warning("The embedded Valkey had ended and was started again")
+            revived = store.revive()
         except EmbeddedStoreError as error:
             self.log.error("The embedded Valkey has ended: %s", error)
+            return
+        if revived:
+            self.log.warning("The embedded Valkey had ended and was started again")
+        if store.watch_the_disk() or (revived and store.is_full):
+            if store.is_full:
+                self.log.error("The disk is full: games can be looked at, but not go on")
+            else:
+                self.log.warning("There is room on the disk again: games go on")
 
 
-class _Worker(GeventWorker):
-    def init_process(self) -> None:
-        self.app.worker = self
-        super().init_process()
+def _serves(worker: Worker) -> bool:
+    """Whether it has given a sign of life.
 
-    def init_signals(self) -> None:
-        """Leave Ctrl-C to the master: a worker that is told to end twice ends with a traceback."""
-        super().init_signals()
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    That is the time since the machine was started; what is there before is the time of day.
+    """
+    return bool(worker.tmp.last_update() <= time.monotonic())
 
-    def handle_request(self, listener_name: Any, req: Any, sock: Any, addr: Any) -> None:
-        """Let go of a client that takes nothing any more, without a traceback for each of them."""
-        try:
-            super().handle_request(listener_name, req, sock, addr)
-        except OSError as error:
-            self.log.debug("A client is gone: %s", error)
-            raise StopIteration from None
+
+class _Log(Logger):
+    """What gunicorn says, among what the service says, in the same form."""
+
+    def setup(self, cfg: Any) -> None:
+        super().setup(cfg)
+        self.error_log.handlers.clear()
+        self.error_log.propagate = True
+
+
+def _application(config: Config) -> WSGIApplication:
+    # Imported in the worker, after gevent has patched what it builds on.
+    from service.app import create_app
+
+    return create_app(config, stopping=_is_stopping)
+
+
+def _is_stopping() -> bool:
+    return Worker.here is not None and not Worker.here.alive
 
 
 def _listen(host: str, port: int) -> socket.socket:

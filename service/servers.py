@@ -8,14 +8,15 @@ asking one node after another, for as long as each of them takes.
 """
 
 import logging
+import math
 import random
 import threading
 import time
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
-from typing import Any, Protocol, cast
+from contextlib import contextmanager, suppress
+from typing import Any, Literal, Protocol, cast
 
 import redis
 from msgspec import Struct
@@ -25,7 +26,8 @@ from redis.client import Pipeline
 from redis.crc import key_slot
 from redis.retry import Retry
 
-from service import redis_url
+from service import metrics, redis_url
+from service.config import Config
 from service.errors import StoreUnavailable
 from service.redis_url import Host, RedisUrl
 from service.text import Text
@@ -75,7 +77,27 @@ _IN_TROUBLE = (
 _TROUBLE_CODES = {"BUSY", "DB", "MISCONF", "NOPERM", "NOREPLICAS", "WRONGPASS"}
 """Words that answers begin with of a server that is busy, or was not set up for us."""
 
+_READ_ONLY_CODES = {"MISCONF", "NOREPLICAS"}
+"""Those of a server that takes no changes, but would be read."""
+
+_FRESH_SECONDS = 1.0
+_REFUSING_SECONDS = 30.0
+"""So long a refused change is thought to be the rule."""
+
+Call = Literal["read", "change", "ping"]
+"""What the metrics name what is asked."""
+
 _log = logging.getLogger(__name__)
+
+
+class Condition(Struct, frozen=True):
+    """How the servers are, if one answers.
+
+    `busy`: as many wait for a connection as there are. `read_only`: a server takes no changes.
+    """
+
+    busy: bool
+    read_only: bool
 
 
 class Credentials(Struct, frozen=True):
@@ -113,47 +135,36 @@ class Servers:
         self._looking = threading.Lock()
         self._not_before = 0.0
         self._blind = False
+        self._answered_at = -math.inf
+        """When one answered last (monotonic), unless there has been trouble since."""
+        self._refused_at = -math.inf
+        """When a change was refused last, unless one has been made since."""
+
+    @classmethod
+    def named_in(cls, config: Config) -> "Servers":
+        """Those that the configuration names."""
+        credentials = Credentials(
+            config.redis_username,
+            config.redis_password,
+            config.redis_sentinel_username,
+            config.redis_sentinel_password,
+        )
+        return cls(config.redis_url or "", config.redis_timeout_seconds, credentials)
 
     @property
     def together(self) -> bool:
         """Whether all keys are on one server, so that one round trip can be about any of them."""
         return self._url.kind != "cluster"
 
-    def ask(self, key: str, commands: Sequence[Command]) -> list[Any]:
+    def ask(self, key: str, commands: Sequence[Command], call: Call = "read") -> list[Any]:
         """The answers to these commands by the server that has the key, as they come over the line.
 
         All of them are about keys that are where this one is, and go over one connection, in order
         and in one round trip. They may be carried out twice: when the answer is lost they are sent
         again. Raises what the first of them was refused with, without its arguments.
         """
-        give_up = time.monotonic() + _PATIENCE_SECONDS
-        slot = self.slot_of(key)
-        redirections = retries = 0
-        while True:
-            known = self._known()
-            place = None
-            try:
-                place = known.place(slot)
-                return _without_errors(self._answers(place, commands))
-            except exceptions.MovedError as error:
-                self._follow(known, error)
-                redirections += 1
-                if redirections > _REDIRECTIONS:
-                    raise unavailable() from error
-            except exceptions.TryAgainError as error:
-                # Some keys of the game are here and some there: its slot is just being moved.
-                if time.monotonic() > give_up:
-                    raise unavailable() from error
-                _pause()
-            except redis.RedisError as error:
-                if not _is_trouble(error):
-                    raise
-                self._doubt(known, place)
-                retries += 1
-                if not isinstance(error, _LOST) or retries > _RETRIES or time.monotonic() > give_up:
-                    raise unavailable() from error
-                _pause()
-                self._look_around(known, patient=True)
+        with self._counted(call):
+            return self._ask(key, commands)
 
     def ask_each(self, questions: Sequence[tuple[str, Command]]) -> list[Any]:
         """The answers to commands about keys that may be anywhere, in that order.
@@ -162,33 +173,12 @@ class Servers:
         """
         if not questions:
             return []
-        if self.together:
-            return self.ask(questions[0][0], [command for _, command in questions])
-        known = self._known()
-        at: dict[Host, list[int]] = {}
-        unanswered = set(range(len(questions)))
-        answers: list[Any] = [None] * len(questions)
-        for number, (key, _) in enumerate(questions):
-            with suppress(redis.ConnectionError):
-                at.setdefault(known.place(self.slot_of(key)), []).append(number)
-        for place, numbers in at.items():
-            try:
-                found = self._server(place).answers([questions[number][1] for number in numbers])
-            except _LOST:
-                continue
-            except redis.TimeoutError as error:
-                self._doubt(known, place)
-                raise unavailable() from error
-            for number, answer in zip(numbers, found, strict=True):
-                if not isinstance(answer, Exception):
-                    answers[number] = answer
-                    unanswered.discard(number)
-        for number in sorted(unanswered):
-            key, command = questions[number]
-            (answers[number],) = self.ask(key, [command])
-        return answers
+        with self._counted("read"):
+            if self.together:
+                return self._ask(questions[0][0], [command for _, command in questions])
+            return self._ask_each(questions)
 
-    def keys(self, pattern: str, at_once: int = 500) -> Iterator[list[str]]:
+    def keys(self, pattern: str, at_once: int = 200) -> Iterator[list[str]]:
         """All keys like that, about so many at once; one may come twice, as with SCAN."""
         for place in self.places():
             cursor = b"0"
@@ -200,18 +190,35 @@ class Servers:
                 if cursor == b"0":
                     break
 
-    def ping(self) -> None:
-        """Raise StoreUnavailable unless at least one primary answers."""
-        give_up = time.monotonic() + _PATIENCE_SECONDS
-        for place in sorted(self.places(), key=lambda place: self._server(place).troubles):
+    def condition(self) -> Condition:
+        """How they are. Raises StoreUnavailable if none answers.
+
+        They are not asked if one has just answered somebody: so this is told at once when many
+        wait, and costs nothing however often somebody wants to know.
+        """
+        if time.monotonic() - self._answered_at > _FRESH_SECONDS:
             try:
-                self._ask_at(place, [("PING",)])
-            except StoreUnavailable:
-                if time.monotonic() > give_up:
+                with self._counted("ping"):
+                    self._ping()
+            except StoreUnavailable as error:
+                # A full disk has this refused too, with everything that changes something.
+                if _kind(error.__cause__) != "read_only":
                     raise
-            else:
-                return
-        raise unavailable()
+        return Condition(
+            busy=any(server.is_busy for server in self._servers.values()),
+            read_only=time.monotonic() - self._refused_at < _REFUSING_SECONDS,
+        )
+
+    def told_of_themselves(self) -> list[dict[str, Any]]:
+        """What each primary answers to INFO, parsed."""
+        told = []
+        for place in self.places():
+            with self._client(place, self.timeout_seconds) as client:
+                try:
+                    told.append(cast("dict[str, Any]", client.info()))
+                except redis.RedisError as error:
+                    raise unavailable() from error
+        return told
 
     def places(self) -> tuple[Host, ...]:
         """Where the primaries are, as far as is known."""
@@ -254,6 +261,96 @@ class Servers:
     def connection(self, place: Host, timeout_seconds: float) -> Any:
         """A connection to whoever is there, for oneself; it is not connected yet."""
         return self._client(place, timeout_seconds).connection_pool.make_connection()
+
+    @contextmanager
+    def _counted(self, call: Call) -> Iterator[None]:
+        """Note how it goes, for the metrics and to know how the servers are."""
+        began = time.perf_counter()
+        try:
+            yield
+        except StoreUnavailable as error:
+            kind = _kind(error.__cause__)
+            metrics.STORE_ERRORS.labels(kind).inc()
+            self._answered_at = -math.inf
+            if kind == "read_only":
+                self._refused_at = time.monotonic()
+            raise
+        else:
+            self._answered_at = time.monotonic()
+            if call == "change":
+                self._refused_at = -math.inf
+        finally:
+            metrics.STORE_SECONDS.labels(call).observe(time.perf_counter() - began)
+
+    def _ask(self, key: str, commands: Sequence[Command]) -> list[Any]:
+        give_up = time.monotonic() + _PATIENCE_SECONDS
+        slot = self.slot_of(key)
+        redirections = retries = 0
+        while True:
+            known = self._known()
+            place = None
+            try:
+                place = known.place(slot)
+                return _without_errors(self._answers(place, commands))
+            except exceptions.MovedError as error:
+                self._follow(known, error)
+                redirections += 1
+                if redirections > _REDIRECTIONS:
+                    raise unavailable() from error
+            except exceptions.TryAgainError as error:
+                # Some keys of the game are here and some there: its slot is just being moved.
+                if time.monotonic() > give_up:
+                    raise unavailable() from error
+                _pause()
+            except redis.RedisError as error:
+                if not _is_trouble(error):
+                    raise
+                self._doubt(known, place)
+                retries += 1
+                if not isinstance(error, _LOST) or retries > _RETRIES or time.monotonic() > give_up:
+                    raise unavailable() from error
+                _pause()
+                self._look_around(known, patient=True)
+
+    def _ask_each(self, questions: Sequence[tuple[str, Command]]) -> list[Any]:
+        known = self._known()
+        at: dict[Host, list[int]] = {}
+        unanswered = set(range(len(questions)))
+        answers: list[Any] = [None] * len(questions)
+        for number, (key, _) in enumerate(questions):
+            with suppress(redis.ConnectionError):
+                at.setdefault(known.place(self.slot_of(key)), []).append(number)
+        for place, numbers in at.items():
+            try:
+                found = self._server(place).answers([questions[number][1] for number in numbers])
+            except _LOST:
+                continue
+            except redis.TimeoutError as error:
+                self._doubt(known, place)
+                raise unavailable() from error
+            for number, answer in zip(numbers, found, strict=True):
+                if not isinstance(answer, Exception):
+                    answers[number] = answer
+                    unanswered.discard(number)
+        for number in sorted(unanswered):
+            key, command = questions[number]
+            (answers[number],) = self._ask(key, [command])
+        return answers
+
+    def _ping(self) -> None:
+        """Raise StoreUnavailable unless at least one primary answers."""
+        give_up = time.monotonic() + _PATIENCE_SECONDS
+        trouble: StoreUnavailable | None = None
+        for place in sorted(self.places(), key=lambda place: self._server(place).troubles):
+            try:
+                self._ask_at(place, [("PING",)])
+            except StoreUnavailable as error:
+                trouble = error
+                if time.monotonic() > give_up:
+                    raise
+            else:
+                return
+        raise trouble or unavailable()
 
     def _known(self) -> "_Map":
         """Who has what, found out if that is due; one finds out, and others use what was known."""
@@ -370,21 +467,24 @@ class _Server:
     def answers(self, commands: Sequence[Command]) -> list[Any]:
         """What it answers, errors too. Raises those of the connection, and StoreUnavailable.
 
-        Who was still waiting for a connection when somebody else met trouble is not sent into it
-        one after another.
+        Who was still waiting for a connection when somebody else waited in vain for an answer is
+        not sent into that one after another. A server that says at once that it takes no changes
+        may answer them.
         """
         troubles = self.troubles
         with self._slots:
             if self.troubles != troubles:
                 raise unavailable()
             try:
-                answers = _raw(self._pool, commands).execute(raise_on_error=False)
+                return _raw(self._pool, commands).execute(raise_on_error=False)
             except redis.RedisError:
                 self.troubles += 1
                 raise
-            if any(_is_of_server(answer) for answer in answers):
-                self.troubles += 1
-            return answers
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether as many wait for a connection as there are."""
+        return self._slots.waiting >= _CONNECTIONS
 
     def hang_up(self) -> None:
         """Let go of the connections that nobody uses at the moment."""
@@ -404,6 +504,11 @@ class _Slots:
         """0 as long as somebody waits."""
         self._waiting: deque[threading.Lock] = deque()
 
+    @property
+    def waiting(self) -> int:
+        """How many wait."""
+        return len(self._waiting)
+
     def __enter__(self) -> None:
         with self._lock:
             if self._free:
@@ -413,7 +518,8 @@ class _Slots:
             turn.acquire()
             self._waiting.append(turn)
         try:
-            turn.acquire()
+            with metrics.STORE_QUEUE.track_inprogress():
+                turn.acquire()
         except BaseException:  # ended while waiting: nobody may be given the turn of who is gone
             with self._lock:
                 has_turn = turn not in self._waiting
@@ -633,13 +739,16 @@ def _is_trouble(error: redis.RedisError) -> bool:
     return isinstance(error, _IN_TROUBLE) or str(error).partition(" ")[0] in _TROUBLE_CODES
 
 
-def _is_of_server(answer: Any) -> bool:
-    """Whether it is the refusal of a server that refuses everybody."""
-    return (
-        isinstance(answer, redis.RedisError)
-        and _is_trouble(answer)
-        and not isinstance(answer, (exceptions.MovedError, exceptions.TryAgainError))
-    )
+def _kind(error: BaseException | None) -> str:
+    """What the metrics call it."""
+    if isinstance(error, redis.TimeoutError):
+        return "timeout"
+    refuses_changes = isinstance(error, exceptions.OutOfMemoryError | exceptions.ReadOnlyError)
+    if refuses_changes or str(error).partition(" ")[0] in _READ_ONLY_CODES:
+        return "read_only"
+    if error is None or isinstance(error, redis.ConnectionError):
+        return "connection"
+    return "refused"
 
 
 def _pause() -> None:

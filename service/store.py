@@ -1,12 +1,14 @@
 """What is kept in Redis: the keys, loading, and the one way to write.
 
-Of a game there are `rummy:{ID}:game` (hash: record, version, nonces of the last commits, and by
-seat the last requests with an Idempotency-Key), `rummy:{ID}:events` (stream, an event's number is
-its id), `rummy:{ID}:deals` (list of results), `rummy:{ID}:begins` (hash: by deal the event that it
-begins with), `rummy:{ID}:claim:…` (a request with such a key that took a seat) and the channel
-`rummy:{ID}:bell`, on which each new version is published. The braces keep them on one node of a
-cluster. `rummy:open` is the index of open tables, `rummy:create:…` the id of the game that a
-request with an Idempotency-Key makes: these may be on any node.
+Of a game there are `rummy:{ID}:game` (hash: record, version, nonces of the last commits, `standing`
+(version, status and deadline, to be counted by), and by seat the last requests with an Idempotency-
+Key), `rummy:{ID}:events` (stream, an event's number is its id), `rummy:{ID}:deals` (list of
+results), `rummy:{ID}:begins` (hash: by deal the event that it begins with), `rummy:{ID}:claim:…` (a
+request with such a key that took a seat) and the channel `rummy:{ID}:bell`, on which each new
+version is published. The braces keep them on one node of a cluster. `rummy:open` is the index of
+open tables, `rummy:create:…` the id of the game that a request with an Idempotency-Key makes,
+`rummy:census` how many games there were when they were last counted, `rummy:frozen` says that no
+tables are made: these may be on any node.
 
 Every method raises StoreUnavailable within about a second when a server that it needs is down,
 stalled or refuses to work, and works again as soon as it does, or another has taken its place (see
@@ -17,8 +19,10 @@ stored last, and who has seen it, may be lost with a primary, unless the store w
 import hashlib
 import re
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import suppress
+from enum import Enum, auto
 from pathlib import Path
 from typing import Any, cast
 
@@ -26,13 +30,19 @@ import msgspec
 from msgspec import Struct
 from redis.exceptions import NoScriptError
 
+from service import metrics
+from service.config import Config
 from service.errors import BadCursor, NoSuchGame, StoreUnavailable, UnreadableRecord
 from service.game import (
+    STATUSES,
+    WRITTEN,
     Closed,
     Game,
     Logged,
+    RecordFormat,
     Remembered,
     Started,
+    Status,
     decode,
     decode_event,
     decode_result,
@@ -41,7 +51,7 @@ from service.game import (
     encode_result,
 )
 from service.rummy.model import DealEnded, DealResult, Dealt
-from service.servers import Command, Servers, unavailable
+from service.servers import Command, Condition, Servers, unavailable
 from service.text import Text
 
 _COMMIT = Path(__file__).with_name("commit.lua").read_text()
@@ -68,6 +78,12 @@ _CLAIM_MS = 24 * 3_600_000
 _LOG_PAGE = 1000
 """So many entries of the log are read at a time."""
 
+_CENSUS = "rummy:census"
+_CENSUS_TAKEN = "rummy:census:taken"
+_CENSUS_MS = 60_000
+_CENSUS_KEPT_MS = 10 * _CENSUS_MS
+_FROZEN = "rummy:frozen"
+
 _REPLICAS_SHARE = 0.5
 """Of the time that a server has for its answer, so much is for its replicas."""
 
@@ -89,6 +105,13 @@ class Expiry(Struct, frozen=True):
     finished_seconds: int
 
 
+class Unseen(Enum):
+    """Why one of many games cannot be seen: it is gone, or another version wrote its record."""
+
+    GONE = auto()
+    UNREADABLE = auto()
+
+
 class Mark(Struct, frozen=True):
     """What a request with an Idempotency-Key is known by.
 
@@ -99,6 +122,53 @@ class Mark(Struct, frozen=True):
     key: str
     request: str
     owner: str = ""
+
+
+class Census(Struct, frozen=True, kw_only=True):
+    """How many games there were when they were counted, in ms since 1970.
+
+    `overdue_since` is the oldest deadline that had passed by then: nobody has looked at that game
+    since. `unreadable` are those that another version of the service wrote.
+    """
+
+    games: dict[Status, int]
+    unreadable: int
+    overdue_since: int | None
+    taken_at: int
+    took_seconds: float
+
+
+class Freeze(Struct, frozen=True):
+    """That no tables are made: since when (ms since 1970), and why, for people; empty: unsaid."""
+
+    since: int
+    reason: str
+
+
+class Kept(Struct, frozen=True):
+    """One key of a game: the bytes that it takes, and the ms after which it goes (-1: never)."""
+
+    key: str
+    bytes: int
+    expires_in_ms: int
+
+
+class Server(Struct, frozen=True, kw_only=True):
+    """What a server of the store says of itself; texts and numbers as it says them."""
+
+    kind: str
+    version: str
+    role: str
+    replicas: int
+    clients: int
+    memory_bytes: int
+    memory_limit_bytes: int
+    """0: none."""
+    eviction: str
+    append_only: bool
+    last_write: str
+    """Whether it could write its append-only file the last time: `ok`, or else."""
+    last_save: str
 
 
 class LostRace(Exception):
@@ -116,11 +186,28 @@ class LostRace(Exception):
 class Store:
     """The games in the servers. Made without touching them; each worker process needs its own."""
 
-    def __init__(self, servers: Servers, expiry: Expiry, replicas: int = 0) -> None:
+    def __init__(
+        self,
+        servers: Servers,
+        expiry: Expiry,
+        record_format: RecordFormat = WRITTEN,
+        replicas: int = 0,
+    ) -> None:
         """`replicas`: how many of them have a change before it counts as stored."""
         self._servers = servers
         self._expiry = expiry
+        self._record_format = record_format
         self._replicas = replicas
+
+    @classmethod
+    def configured(cls, servers: Servers, config: Config) -> "Store":
+        """The games in these servers, kept as the configuration wants it."""
+        expiry = Expiry(
+            config.expire_unstarted_seconds,
+            config.expire_running_seconds,
+            config.expire_finished_seconds,
+        )
+        return cls(servers, expiry, config.record_format, config.redis_replicas)
 
     def load(self, game_id: str) -> Game:
         """The game as it is now. Raises NoSuchGame and UnreadableRecord."""
@@ -158,10 +245,10 @@ class Store:
         (earlier,) = self._write(key, [("SET", key, new_id, "NX", "GET", "PX", _CLAIM_MS)])
         return cast(bytes, earlier).decode() if earlier else new_id
 
-    def load_many(self, game_ids: Sequence[str]) -> tuple[Game | None, ...]:
-        """The games in that order, None for those that are gone: a round trip to each server."""
+    def load_many(self, game_ids: Sequence[str]) -> tuple[Game | Unseen, ...]:
+        """The games in that order, or why there is none to see: a round trip to each server."""
         records = self._servers.ask_each([_asked(game_id) for game_id in game_ids])
-        return tuple(None if record is None else decode(record) for record in records)
+        return tuple(_game_or_why_not(record) for record in records)
 
     def commit(
         self,
@@ -182,15 +269,16 @@ class Store:
         if mark and not mark.owner:
             keys.append(_claim(game.id, mark))
         arguments: list[int | str | bytes] = [
-            "PUBLISH" if self._servers.together else "SPUBLISH",
+            self._ring,
             bell_of(game.id),
             game.version,
-            encode(game),
+            encode(game, self._record_format),
             secrets.token_hex(8),
             self._lifetime_ms(game),
             _CLAIM_MS,
             _field(mark) if mark and mark.owner else "",
             _memory(mark, remembered) if mark and remembered else "",
+            _standing(game),
             *_event_arguments(logged),
         ]
         try:
@@ -199,12 +287,16 @@ class Store:
             answer = self._send(game, ("EVAL", _COMMIT, len(keys), *keys, *arguments))
         match answer:
             case [b"gone"]:
+                if _is_open(game):  # the entry went first
+                    with suppress(StoreUnavailable):
+                        self._change(_OPEN, ("ZREM", _OPEN, _entry(game)))
                 raise _no_such_game()
             case [b"lost", record, earlier]:
+                metrics.CONFLICTS.inc()
                 raise LostRace(decode(record), _found(mark, earlier) if mark else None)
         if game.public and any(isinstance(entry.event, Started | Closed) for entry in logged):
             with suppress(StoreUnavailable):  # readers remove it if this fails
-                self._servers.ask(_OPEN, [("ZREM", _OPEN, _entry(game))])
+                self._change(_OPEN, ("ZREM", _OPEN, _entry(game)))
 
     def events(self, game_id: str, after: int, limit: int) -> tuple[Logged, ...]:
         """At most `limit` (from 1) entries of the log with a number above `after`, in order."""
@@ -279,13 +371,174 @@ class Store:
             count = min(2 * count, left)
         return tuple(found), before
 
-    def ping(self) -> None:
-        """Raise StoreUnavailable unless a server answers; of a cluster any of them."""
-        self._servers.ping()
+    def condition(self) -> Condition:
+        """How the servers are. Raises StoreUnavailable if none answers."""
+        return self._servers.condition()
 
     def expires_at(self, game: Game) -> int:
         """When the game will be deleted if nothing more happens, in ms since 1970."""
         return game.changed_at + self._lifetime_ms(game)
+
+    # --------------------------------------------------------------- all games, for operators
+
+    def census(self, now: int) -> Census | None:
+        """How many games there are, counted once a minute by all processes together.
+
+        What was counted last while somebody else counts, or None if nothing is known yet. One game
+        may be counted twice while the store grows.
+        """
+        taking: Command = ("SET", _CENSUS_TAKEN, 1, "NX", "PX", _CENSUS_MS)
+        kept, is_ours_to_take = self._servers.ask_each(
+            [(_CENSUS, ("GET", _CENSUS)), (_CENSUS_TAKEN, taking)]
+        )
+        if not is_ours_to_take:
+            return msgspec.json.decode(kept, type=Census) if kept else None
+        census = self.counted(now)
+        self._change(_CENSUS, ("SET", _CENSUS, msgspec.json.encode(census), "PX", _CENSUS_KEPT_MS))
+        return census
+
+    def counted(self, now: int) -> Census:
+        """How many games there are, counted now (ms since 1970)."""
+        began = time.monotonic()
+        games = dict.fromkeys(STATUSES, 0)
+        unreadable, oldest = 0, now
+        for game_ids in self._all_ids():
+            for standing in self._standings(game_ids):
+                if standing is None:
+                    unreadable += 1
+                    continue
+                status, due = standing
+                games[status] += 1
+                oldest = min(oldest, due or oldest)
+        return Census(
+            games=games,
+            unreadable=unreadable,
+            overdue_since=oldest if oldest < now else None,
+            taken_at=now,
+            took_seconds=time.monotonic() - began,
+        )
+
+    def all_games(self) -> Iterator[Game | None]:
+        """Every game, in no order, as it is stored; None for one that cannot be read.
+
+        One may come twice while the store grows.
+        """
+        for game_ids in self._all_ids():
+            yield from self._readable(game_ids)
+
+    def kept(self, game_id: str) -> tuple[Kept, ...]:
+        """All keys of a game. Raises NoSuchGame for what cannot be an id."""
+        pattern = _key(game_id, "*")
+        keys = sorted({key for keys in self._servers.keys(pattern) for key in keys})
+        commands = [
+            command for key in keys for command in (("MEMORY", "USAGE", key), ("PTTL", key))
+        ]
+        answers = iter(self._servers.ask(pattern, commands)) if commands else iter(())
+        return tuple(
+            Kept(key, size, lifetime)
+            for key, size, lifetime in zip(keys, answers, answers, strict=True)
+            if size is not None
+        )
+
+    def delete(self, game_ids: Sequence[str]) -> tuple[str, ...]:
+        """Delete all that is kept of these games; returns the ids of which there was anything.
+
+        Whoever waits for one of them is woken. A change that is just being made is not stored any
+        more, or is deleted too. After StoreUnavailable some of it may be gone: delete them again.
+        """
+        wanted = set(filter(_GAME_ID.fullmatch, game_ids))
+        # The requests that made them go first: a repeat would make the game again under its id.
+        self._forget_creations(wanted)
+        found = set()
+        for game_id in wanted:
+            keys = [_key(game_id, part) for part in ("game", "events", "deals", "begins")]
+            unlinked, _ = self._write(
+                keys[0], [("UNLINK", *keys), (self._ring, bell_of(game_id), 0)]
+            )
+            if unlinked:
+                found.add(game_id)
+        # From here on nobody takes a seat in them any more.
+        for page in self._servers.keys("rummy:{*}:claim:*"):
+            for claim in page:
+                if _id_in(claim) in wanted:
+                    found.add(_id_in(claim))
+                    self._write(claim, [("UNLINK", claim)])
+        self._forget_entries(wanted)
+        return tuple(game_id for game_id in game_ids if game_id in found)
+
+    def freeze(self, freeze: Freeze) -> None:
+        """Let no tables be made from now on."""
+        self._change(_FROZEN, ("SET", _FROZEN, msgspec.json.encode(freeze)))
+
+    def thaw(self) -> bool:
+        """Let tables be made again; says whether they were not."""
+        return bool(self._change(_FROZEN, ("DEL", _FROZEN)))
+
+    def frozen(self) -> Freeze | None:
+        """Whether no tables are made, and why."""
+        (freeze,) = self._servers.ask(_FROZEN, [("GET", _FROZEN)])
+        return msgspec.json.decode(freeze, type=Freeze) if freeze else None
+
+    def servers(self) -> tuple[Server, ...]:
+        """What each server says of itself that new games are written to."""
+        return tuple(_server(told) for told in self._servers.told_of_themselves())
+
+    # ------------------------------------------------------------------------- how it is done
+
+    @property
+    def _ring(self) -> str:
+        """How a bell is rung."""
+        return "PUBLISH" if self._servers.together else "SPUBLISH"
+
+    def _change(self, key: str, command: Command) -> Any:
+        """Change something that need not be on any replica yet."""
+        (answer,) = self._servers.ask(key, [command], call="change")
+        return answer
+
+    def _all_ids(self) -> Iterator[list[str]]:
+        for keys in self._servers.keys("rummy:{*}:game"):
+            yield [_id_in(key) for key in keys]
+
+    def _standings(self, game_ids: Sequence[str]) -> Iterator[tuple[Status, int | None] | None]:
+        """Status and deadline of each game that is still there; None: it cannot be read."""
+        keys = [_key(game_id, "game") for game_id in game_ids]
+        answers = self._servers.ask_each(
+            [(key, ("HMGET", key, "version", "standing")) for key in keys]
+        )
+        untold = []
+        for game_id, (version, standing) in zip(game_ids, answers, strict=True):
+            told = (standing or b"").split()
+            if told and told[0] == version:
+                yield cast(Status, told[1].decode()), int(told[2]) if len(told) > 2 else None
+            elif version:  # the last change was made by a version of before
+                untold.append(game_id)
+        for game in self._readable(untold):
+            yield (game.status, game.due) if game else None
+
+    def _readable(self, game_ids: Sequence[str]) -> Iterator[Game | None]:
+        """Those of the games that are still there; None for one that cannot be read."""
+        records = self._servers.ask_each([_asked(game_id) for game_id in game_ids])
+        for record in filter(None, records):
+            try:
+                yield decode(record)
+            except UnreadableRecord:
+                yield None
+
+    def _forget_creations(self, game_ids: Container[str]) -> None:
+        for keys in self._servers.keys("rummy:create:*"):
+            made = self._servers.ask_each([(key, ("GET", key)) for key in keys])
+            for key, game_id in zip(keys, made, strict=True):
+                if game_id and game_id.decode() in game_ids:
+                    self._change(key, ("UNLINK", key))
+
+    def _forget_entries(self, game_ids: Container[str]) -> None:
+        """Take tables out of the index of open ones, whenever they say that they were made."""
+        cursor = None
+        while cursor != b"0":
+            scan: Command = ("ZSCAN", _OPEN, cursor or 0, "COUNT", _LOG_PAGE)
+            ((cursor, found),) = self._servers.ask(_OPEN, [scan])
+            if gone := [entry for entry in found[::2] if entry[13:].decode() in game_ids]:
+                self._change(_OPEN, ("ZREM", _OPEN, *gone))
 
     def _lifetime_ms(self, game: Game) -> int:
         seconds = {
@@ -320,10 +573,10 @@ class Store:
         Of one of our own they are asked in the same round trip.
         """
         if not self._replicas:
-            return self._servers.ask(key, commands)
+            return self._servers.ask(key, commands, call="change")
         patience_ms = round(1000 * _REPLICAS_SHARE * self._servers.timeout_seconds)
         *answers, replicas = self._servers.ask(
-            key, [*commands, ("WAIT", self._replicas, patience_ms)]
+            key, [*commands, ("WAIT", self._replicas, patience_ms)], call="change"
         )
         if replicas < self._replicas:
             raise unavailable()
@@ -358,7 +611,8 @@ class Store:
             elif game.status != "waiting":  # it can never be open again
                 stale.append(entry)
         if stale:
-            self._servers.ask(_OPEN, [("ZREM", _OPEN, *stale)])
+            with suppress(StoreUnavailable):  # it takes no changes now: the next reader does it
+                self._change(_OPEN, ("ZREM", _OPEN, *stale))
         return found
 
 
@@ -378,6 +632,15 @@ def _game_of(record: Any) -> Game:
     if record is None:
         raise _no_such_game()
     return decode(cast(bytes, record))
+
+
+def _game_or_why_not(record: Any) -> Game | Unseen:
+    try:
+        return _game_of(record)
+    except NoSuchGame:
+        return Unseen.GONE
+    except UnreadableRecord:
+        return Unseen.UNREADABLE
 
 
 def _field(mark: Mark) -> str:
@@ -449,6 +712,33 @@ def _event_arguments(logged: Sequence[Logged]) -> Iterator[int | bytes]:
     for entry in logged:
         if isinstance(entry.event, DealEnded):
             yield encode_result(entry.event.result)
+
+
+def _standing(game: Game) -> str:
+    """What a game is counted by. With its version: who does not know of this leaves it behind."""
+    return f"{game.version} {game.status} {'' if game.due is None else game.due}"
+
+
+def _id_in(key: str) -> str:
+    """The id of the game whose key that is."""
+    return key[7:23]
+
+
+def _server(told: dict[str, Any]) -> Server:
+    kind = told.get("server_name", "redis")
+    return Server(
+        kind=kind,
+        version=str(told.get(f"{kind}_version") or told["redis_version"]),
+        role=told["role"],
+        replicas=told.get("connected_slaves", 0),
+        clients=told["connected_clients"],
+        memory_bytes=told["used_memory"],
+        memory_limit_bytes=told["maxmemory"],
+        eviction=told["maxmemory_policy"],
+        append_only=told["aof_enabled"] == 1,
+        last_write=told["aof_last_write_status"],
+        last_save=told["rdb_last_bgsave_status"],
+    )
 
 
 def _is_open(game: Game) -> bool:

@@ -9,6 +9,7 @@ from math import inf
 from msgspec import Struct
 from msgspec.structs import replace
 
+from service import current, metrics
 from service.autoplay import next_moment, tag_of
 from service.changes import (
     NO_TERMS,
@@ -30,9 +31,20 @@ from service.errors import (
     Refused,
     RummyError,
     StoreUnavailable,
+    TablesFrozen,
     TooBusy,
+    UnreadableRecord,
 )
-from service.game import Event, Game, Logged, Rematch, Remembered, Seat, with_seat
+from service.game import (
+    Event,
+    Game,
+    Logged,
+    Rematch,
+    Remembered,
+    Seat,
+    unreadable_record,
+    with_seat,
+)
 from service.new_table import (
     SANDBOX_NAMES,
     NewTable,
@@ -69,7 +81,8 @@ from service.seating import (
     seen_from,
     with_computers,
 )
-from service.store import Mark, Store
+from service.servers import Condition
+from service.store import Census, Mark, Store, Unseen
 from service.text import Text
 from service.tokens import (
     Chance,
@@ -87,6 +100,9 @@ from service.watch import Watch
 
 HEARTBEAT_SECONDS = 15.0
 """How long a follower hears nothing at the most."""
+
+_BUSY_SECONDS = 0.25
+"""A worker is busy if a request has to wait so long for its turn."""
 
 _PAGE = 100
 _MOST_WAITED_EVENTS = 1000
@@ -156,7 +172,7 @@ class Tables:
         """Make a table; its maker has the first seat and is the host.
 
         Raises OptionsRefused, BadPractice, BadNotation, BadReplay, BadTable, BadText,
-        NoSuchVariant, BadIdempotencyKey and IdempotencyKeyReused.
+        NoSuchVariant, TablesFrozen, BadIdempotencyKey and IdempotencyKeyReused.
         """
         mark = mark_of_claim(terms, "create", wanted)
         name = clean_name(wanted.name)
@@ -164,6 +180,7 @@ class Tables:
             return before
         now = self.clock()
         empty = empty_table(wanted, new_game_id(self._chance), now, new_seed(self._chance))
+        self._guard_not_frozen()
         # Two requests with one key come to the same id, and so to one table.
         game_id = self._store.id_for(mark, empty.id) if mark else empty.id
         claim = claimed(terms, game_id, self._chance)
@@ -212,7 +229,7 @@ class Tables:
     def sandbox(self, terms: Terms = NO_TERMS) -> tuple[SeatTaken, SeatTaken]:
         """Make a practice table to try things out at; both its seats as they were taken.
 
-        Raises BadIdempotencyKey, IdempotencyKeyReused and TooBusy.
+        Raises TablesFrozen, BadIdempotencyKey, IdempotencyKeyReused and TooBusy.
         """
         first, name = self.create(sandbox(), terms), SANDBOX_NAMES[1]
         # One request takes two seats, and a game remembers one answer to a key.
@@ -226,11 +243,11 @@ class Tables:
 
         The same people, computers and options; who comes sits in the order of the old seats. Asked
         again it gives the same seat and token; until the match begins, other `entropy` takes the
-        place of what it had brought. Raises MatchNotOver, NotStarted, TableClosed, and as `join`
-        does.
+        place of what it had brought. Raises MatchNotOver, NotStarted, TableClosed, TablesFrozen,
+        and as `join` does.
         """
         old = self._changes.current(game_id)
-        place = seat_of(old, token)
+        place = _seat(old, token)
         # Every seat comes to the same id, so that all of them at once make one game.
         founder = next(seat.token_hash for seat in old.seats if seat.token_hash)
         new_id = game_id_for(founder, f"rematch of {old.id}")
@@ -240,6 +257,7 @@ class Tables:
             guard_version(old, terms.version)
         if guard_playing(old).result is None:
             raise MatchNotOver(Text("A rematch can be asked for when the match is over."))
+        self._guard_not_frozen(new_id)
         self._changes.begin(*rematch_of(old, new_id, self.clock(), new_seed(self._chance)))
         name = old.seats[place].name
         seat = Seat(name, hash_of(claim.token), place=place, entropy=entropy or "")
@@ -396,7 +414,7 @@ class Tables:
         The game then is None where it would show what is hidden now. Raises as `play` does.
         """
         game = self._changes.current(game_id)
-        seat = seat_of(game, token)
+        seat = _seat(game, token)
         guard_version(game, terms.version)
         if memory:
             guard_memory(game)
@@ -423,11 +441,11 @@ class Tables:
         saw. Raises BadToken, NotYourSeat, NoSpectators and NoMemory.
         """
         game = self._changes.current(game_id)
-        seen_from(game, token)
+        _viewer(game, token)
         if memory:
             guard_memory(game)
         game = self._wait(game, wait_seconds, lambda game, now: tag_of(game, now) not in known)
-        return game, seen_from(game, token)
+        return game, _viewer(game, token)
 
     def tag(self, game: Game) -> str:
         """What a view of the game is known by now."""
@@ -436,7 +454,7 @@ class Tables:
     def look_from_seat(self, game_id: str, token: str) -> tuple[Game, int]:
         """The game, and the seat of a caller who must have one. Raises as `look` does."""
         game = self._changes.current(game_id)
-        return game, seat_of(game, token)
+        return game, _seat(game, token)
 
     def games_of(
         self, tokens: Sequence[str]
@@ -445,21 +463,23 @@ class Tables:
 
         First those where the seat can act now, by deadline; then those being played, those waiting,
         those that are over. The second value are the places of tokens that open nothing any more.
-        Raises BadToken.
+        A game that cannot be read, but may be by another worker, is neither here nor there. Raises
+        BadToken, and UnreadableRecord if that is so of all.
         """
         found: list[tuple[int, Game, int]] = []
         gone: list[int] = []
+        unreadable = 0
         games = self._store.load_many([game_id_of(token) for token in tokens])
         for place, (token, stored) in enumerate(zip(tokens, games, strict=True)):
-            game = None
-            if stored:
-                with suppress(NoSuchGame):  # it has expired meanwhile
-                    game = self._changes.gone_on(stored)
-            seat = find_seat(game, token) if game else None
-            if game is None or seat is None:
+            game = self._as_now(stored)
+            if game is Unseen.UNREADABLE:
+                unreadable += 1
+            elif game is Unseen.GONE or (seat := find_seat(game, token)) is None:
                 gone.append(place)
             else:
                 found.append((place, game, seat))
+        if unreadable == len(tokens):
+            raise unreadable_record()
         now = self.clock()
         found.sort(key=lambda item: _urgency(item[1], item[2], now))
         return tuple(found), tuple(gone)
@@ -497,7 +517,7 @@ class Tables:
         Waits so long for the first of them. Raises as `look` does.
         """
         game, logged = self._changes.read(game_id, after, limit)
-        seat = seen_from(game, token)
+        seat = _viewer(game, token)
         if not logged and wait_seconds:
             self._wait(game, wait_seconds, lambda game, _: game.events > after)
             game, logged = self._changes.read(game_id, after, limit)
@@ -512,10 +532,13 @@ class Tables:
         at the first item.
         """
         game = self._changes.current(game_id)
-        seat = seen_from(game, token)
+        seat = _viewer(game, token)
         last = game.events if after is None else min(after, game.events)
         yield News(game, seat, (), last)
-        with self._watch.listen(game_id) as bell:
+        with (
+            metrics.WAITING.labels("stream").track_inprogress(),
+            self._watch.listen(game_id) as bell,
+        ):
             heard = time.monotonic()
             while not self._watch.stopping:
                 try:
@@ -575,11 +598,30 @@ class Tables:
         """When the game is deleted if it does not change any more (milliseconds)."""
         return self._store.expires_at(game)
 
-    def check_store(self) -> None:
-        """Raises StoreUnavailable if the store does not answer."""
-        self._store.ping()
+    def census(self) -> Census | None:
+        """How many games there are, as `Store.census`."""
+        return self._store.census(self.clock())
+
+    def condition(self) -> Condition:
+        """How well this process can serve. Raises StoreUnavailable if it cannot."""
+        condition = self._store.condition()
+        began = time.monotonic()
+        time.sleep(0)  # after everybody else in this process who has something to do
+        late = time.monotonic() - began >= _BUSY_SECONDS
+        return replace(condition, busy=condition.busy or late)
 
     # ----------------------------------------------------------------------------- how it is done
+
+    def _as_now(self, game: Game | Unseen) -> Game | Unseen:
+        """One of many games, with what was due done."""
+        if isinstance(game, Unseen):
+            return game
+        try:
+            return self._changes.gone_on(game)
+        except NoSuchGame:  # it has expired meanwhile
+            return Unseen.GONE
+        except UnreadableRecord:  # another version has changed it meanwhile
+            return Unseen.UNREADABLE
 
     def _waited(self, outcome: Outcome, seconds: int) -> Outcome:
         """The outcome once the caller can act again, or when the time is up."""
@@ -603,7 +645,7 @@ class Tables:
         if not seconds or is_time(game, self.clock()):
             return game
         end = time.monotonic() + seconds
-        with self._watch.listen(game.id) as bell:
+        with metrics.WAITING.labels("wait").track_inprogress(), self._watch.listen(game.id) as bell:
             while True:
                 game = self._changes.current(game.id)
                 left = end - time.monotonic()
@@ -628,7 +670,7 @@ class Tables:
         """A change by somebody who has a seat: `act` gets game, seat and time."""
 
         def act_from_seat(game: Game, now: int) -> tuple[Game, tuple[Event, ...]]:
-            seat = seat_of(game, token)
+            seat = _seat(game, token)
             guard_version(game, terms.version)
             return act(game, seat, now)
 
@@ -645,6 +687,18 @@ class Tables:
             logged=logged,
             replayed=done.repeats is not None,
         )
+
+    def _guard_not_frozen(self, game_id: str | None = None) -> None:
+        """New tables are made at the moment, or that one is there. Raises TablesFrozen."""
+        freeze = self._store.frozen()
+        if freeze is None or (game_id and self._store.load_many([game_id]) != (Unseen.GONE,)):
+            return
+        if freeze.reason:
+            raise TablesFrozen(
+                Text("No new tables are made at the moment; all games go on. Why: {reason}"),
+                reason=freeze.reason,
+            )
+        raise TablesFrozen(Text("No new tables are made at the moment; all games go on."))
 
     def _was_done(self, game_id: str, mark: Mark) -> bool:
         with suppress(NoSuchGame):
@@ -664,6 +718,7 @@ class Tables:
         return self._as_before(game, token_for(game.id, key, remembered.salt), remembered)
 
     def _as_before(self, game: Game, token: str, remembered: Remembered) -> SeatTaken:
+        current.note_seat(remembered.seat, game.id)
         return SeatTaken(
             game=game,
             seat=find_seat(game, token),
@@ -685,6 +740,20 @@ class Tables:
 
         if old.rematch is None:
             self._changes.make(old.id, point)
+
+
+def _seat(game: Game, token: str) -> int:
+    """As `seat_of`, for the log too."""
+    seat = seat_of(game, token)
+    current.note_seat(seat, game.id)
+    return seat
+
+
+def _viewer(game: Game, token: str | None) -> int | None:
+    """As `seen_from`, for the log too."""
+    seat = seen_from(game, token)
+    current.note_seat(seat)
+    return seat
 
 
 def _if_set(part: str | None) -> tuple[str, ...]:
@@ -735,7 +804,7 @@ def _urgency(game: Game, seat: int, now: int) -> tuple[float, ...]:
 def _seat_taken(
     game: Game, token: str, logged: tuple[Logged, ...], *, replayed: bool = False
 ) -> SeatTaken:
-    seat = seat_of(game, token)
+    seat = _seat(game, token)
     return SeatTaken(
         game=game,
         seat=seat,

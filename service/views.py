@@ -545,6 +545,22 @@ class Health(Struct, frozen=True):
     status: Literal["ok"]
 
 
+class Readiness(Struct, frozen=True):
+    """How well the service can serve."""
+
+    status: Literal["ok"]
+    busy: Annotated[
+        bool, Meta(description="Answers come late, because this process has much to do.")
+    ]
+    read_only: Annotated[
+        bool,
+        Meta(
+            description="The store takes no changes at the moment, so they are refused with 503; "
+            "what only reads is answered."
+        ),
+    ]
+
+
 def game_view(
     game: Game, seat: int | None, now: int, expires_at: int, *, remembers: bool = False
 ) -> GameView:

@@ -25,6 +25,7 @@ from typing import Any
 
 import redis
 
+from service import current
 from service.errors import StoreUnavailable
 from service.line import Line
 from service.redis_url import Host
@@ -70,7 +71,9 @@ class Bell:
         change at all: read.
         """
         if not self._watch.stopping:
+            began = time.monotonic()
             self._rung.wait(max(0.0, min(seconds, MOST_SILENCE_SECONDS)))
+            current.note_wait(time.monotonic() - began)
         # A ring that is wiped out here came before the caller reads.
         self._rung.clear()
 

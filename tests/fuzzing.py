@@ -89,6 +89,7 @@ class Front:
         """Make a valid case one that can be accepted, mostly; the headers to send it with."""
         self.game = None
         self.clock.forward(chance.choice(_SECONDS))
+        self.players.look_again()
         if _has_stray_if_match(case):
             del case.headers["If-Match"]
         if is_positive(case):
@@ -143,8 +144,13 @@ class Players:
         self.client = client
         self.tokens: dict[str, list[str]] = {}
         self.invitations: dict[str, str] = {}
+        self._seen: dict[str, list[tuple[str, Any]]] = {}
         self.moves = 0
         """Those that were made to bring games somewhere."""
+
+    def look_again(self) -> None:
+        """Something may have changed."""
+        self._seen.clear()
 
     def hear(self, answer: Any) -> None:
         """Remember the tokens that an answer gives out."""
@@ -218,6 +224,7 @@ class Players:
 
     def finished(self) -> tuple[int, int]:
         """How many matches are finished, and how many deals were played to their end in all."""
+        self.look_again()
         seen = [views[0][1] for game in self.tokens if (views := self._views(game))]
         deals = [view["last_deal"]["number"] for view in seen if view["last_deal"]]
         return sum(view["status"] == "finished" for view in seen), sum(deals)
@@ -282,15 +289,18 @@ class Players:
 
     def _views(self, game: str) -> list[tuple[str, Any]]:
         """The tokens that open the game, each with what its seat sees."""
-        views = []
-        for token in self.tokens[game]:
-            answer = self.client.get(f"/v1/games/{game}", headers=bearer(token))
-            if answer.status_code == 200:  # else the seat was given up, or taken away
-                views.append((token, answer.json))
-        self.tokens[game] = [token for token, _ in views]
-        return views
+        if game not in self._seen:
+            tokens = self.tokens[game]
+            found = (
+                self._post("/v1/games/query", {"tokens": tokens}).json["games"] if tokens else []
+            )
+            views = {tokens[one["token"]]: one["game"] for one in found}
+            self.tokens[game] = [token for token in tokens if token in views]  # the others are gone
+            self._seen = {game: [(token, views[token]) for token in self.tokens[game]]}
+        return self._seen[game].copy()
 
     def _post(self, path: str, body: dict[str, Any] | None, token: str | None = None) -> Any:
+        self.look_again()
         sent = {} if body is None else {"json": body}
         return self.client.post(path, headers=bearer(token) if token else {}, **sent)
 

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from service.errors import Refused
 from service.rummy.cards import JOKER, Card, in_order, pack, parse_card
+from service.rummy.discards import turned_up
 from service.rummy.engine import apply
 from service.rummy.legal import legal_moves
 from service.rummy.melds import form
@@ -32,7 +33,6 @@ from service.rummy.model import (
     Meld,
     Move,
     Swap,
-    Thrown,
 )
 from service.rummy.rules import OptionValue, Rules, agree
 
@@ -109,7 +109,7 @@ def position(
             turnovers=turned_over,
             taken=taken,
             window=window,
-            discards=tuple(Thrown(None, card) for card in discards),
+            discards=turned_up(discards),
         ),
     )
 

@@ -14,8 +14,10 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
+from service.app import create_app
 from service.config import Config
 from service.rummy.model import CallWindow
 from service.store import Expiry
@@ -30,6 +32,8 @@ from tests.http.refusals import (
     laid_out,
     overtaken,
     refusal,
+    too_often,
+    while_frozen,
 )
 from tests.http.tables import House, Overtaken
 
@@ -147,6 +151,7 @@ LOOKS: dict[str, tuple[Look, ...]] = {
              accept="text/html"),
         Look("getHealth", "ok", "It is up", "/healthz"),
         Look("getReadiness", "ok", "It can serve", "/readyz"),
+        Look("getMetrics", "text", "The first of them", "/metrics", accept="text/plain", lines=3),
     ),
 }
 # fmt: on
@@ -267,9 +272,12 @@ class Recording:
         house = self.house
         away = House(_NO_STORE, self.clock, self.chance).client()
         found: dict[str, Callable[[], TestResponse]] = {
+            "rate_limited": lambda: too_often(house),
             "too_busy": lambda: overtaken(house, self.clock),
             "call_pending": lambda: ask(laid_out(house, _PENDING)[1], _PENDING.text),
+            "tables_frozen": lambda: while_frozen(house),
             "store_unavailable": lambda: away.get("/v1/games/examplegameaaaab"),
+            "stopping": lambda: self.stopping().get("/readyz"),
         }
         for line in MOVES:
             found.setdefault(line.code, lambda line=line: ask(laid_out(house, line)[1], line.text))
@@ -278,6 +286,10 @@ class Recording:
         for _, code, ask_for in UNHEARD:
             found.setdefault(code, lambda ask_for=ask_for: ask_for(house.client()))
         return found
+
+    def stopping(self) -> FlaskClient:
+        """A client of a process that is about to end."""
+        return create_app(Config(redis_url=_NO_STORE), stopping=lambda: True).test_client()
 
 
 def _usual_expiry() -> Expiry:

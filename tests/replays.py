@@ -6,7 +6,7 @@ from random import Random
 from msgspec.structs import replace
 
 from service.game import Game, Logged, Practice, Seat
-from service.replay import DealReplay, MatchReplay, deal_replay, match_replay
+from service.replay import DealReplay, MatchReplay, deal_replay, decoded, match_replay
 from service.rummy.cards import Card
 from service.rummy.engine import abandon, new_match, with_entropy
 from service.rummy.model import DealEnded, Dealt, Event, Match
@@ -77,7 +77,7 @@ class Over:
         return self.game.match
 
     def replay(self) -> MatchReplay:
-        return match_replay(self.game, self._match.rules, iter(self._deals))
+        return self._document(self.game, self._deals)
 
     def deal(self, number: int) -> DealReplay:
         logged = self._deals[number - 1]
@@ -87,6 +87,10 @@ class Over:
         """The document as it was when so many of its deals had ended."""
         ends = (one.event for one in self._deals[deals - 1] if isinstance(one.event, DealEnded))
         ended = replace(self._match, last=next(ends).result, result=None)
-        return match_replay(
-            replace(self.game, match=ended), self._match.rules, iter(self._deals[:deals])
-        )
+        return self._document(replace(self.game, match=ended), self._deals[:deals])
+
+    def _document(self, game: Game, deals: list[list[Logged]]) -> MatchReplay:
+        parts = match_replay(game, self._match.rules, iter(deals))
+        document = decoded(b"".join(parts))
+        assert isinstance(document, MatchReplay)
+        return document

@@ -92,7 +92,7 @@ def test_all_answers_but_these_have_a_version(document: dict[str, Any]) -> None:
     }
     assert without == {
         *("listVariants", "getVariant", "listGames", "queryGames", "getScore", "getEvents"),
-        *("getHealth", "getReadiness"),
+        *("getHealth", "getReadiness", "getMetrics"),
     }
 
 

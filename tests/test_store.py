@@ -466,7 +466,7 @@ NOT_A_HANG = 3.0
 
 def assert_everything_is_refused_soon(store: Store, game: Game) -> None:
     for ask in (
-        store.ping,
+        store.readiness,
         lambda: store.load(game.id),
         lambda: change(store, game),
         lambda: create(store),
@@ -485,10 +485,10 @@ def test_a_store_can_be_made_before_its_server(tmp_path):
     url = f"unix://{tmp_path}/valkey.sock"
     store = Store(Servers(url, 0.8), EXPIRY)
     with pytest.raises(StoreUnavailable):
-        store.ping()
+        store.condition()
     with server:
         assert server.url == url
-        store.ping()
+        store.condition()
 
 
 def test_a_stopped_server_is_an_outage_that_ends_with_its_start(server, own):
@@ -575,6 +575,23 @@ def test_a_server_that_refuses_to_write_is_an_outage_and_nothing_is_half_stored(
         raw.execute_command(*end.split())
     change(own, game)
     create(own)
+
+
+def test_while_a_server_refuses_to_write_a_crowd_is_answered_what_it_asks(server, own):
+    """Nobody who waits for a connection is refused because a change was."""
+    game = create(own)
+    with redis.Redis.from_url(server.url) as raw:
+        raw.config_set("min-replicas-to-write", 1)
+
+        def come(number: int) -> bool:
+            if number % 2:
+                return own.load(game.id) == game
+            with pytest.raises(StoreUnavailable):
+                change(own, game)
+            return True
+
+        with ThreadPoolExecutor(200) as threads:
+            assert all(threads.map(come, range(1000)))
 
 
 def test_a_server_busy_with_a_script_is_an_outage(server, own):
@@ -728,6 +745,18 @@ def test_entries_of_games_that_began_or_are_gone_are_passed_over_and_removed(raw
     assert raw.zcard("rummy:open") == 3
     assert empty.open_tables(2, None, LATER) == ((waiting,), None)
     assert raw.zrange("rummy:open", 0, -1) == [entry(waiting).encode()]
+
+
+def test_the_list_can_be_read_while_entries_cannot_be_removed(server, own):
+    with redis.Redis.from_url(server.url) as raw:
+        waiting, gone = create(own, created_at=NOW - 1), create(own)
+        raw.delete(key(gone, "game"))
+        raw.config_set("min-replicas-to-write", 1)
+        assert own.open_tables(2, None, LATER) == ((waiting,), None)
+        assert raw.zcard("rummy:open") == 2
+        raw.config_set("min-replicas-to-write", 0)
+        assert own.open_tables(2, None, LATER) == ((waiting,), None)
+        assert raw.zcard("rummy:open") == 1
 
 
 def test_the_entry_of_a_table_that_is_just_being_made_is_left_alone(raw, empty):

@@ -21,9 +21,11 @@ from service.api import (
     http,
     language,
     links,
+    observation,
     operations,
     pages,
     problems,
+    rate_limits,
     recorded,
     refusals,
     schemas,
@@ -130,6 +132,7 @@ def register(app: Flask, tables: Tables, deprecated: Mapping[str, Deprecated] = 
 
     `deprecated` has the operations that will go some day, by operationId.
     """
+    observation.register(app)
     app.extensions["tables"] = tables
     app.extensions["deprecated"] = deprecated
     app.config.update(
@@ -158,6 +161,8 @@ def register(app: Flask, tables: Tables, deprecated: Mapping[str, Deprecated] = 
         },
     )
     api.spec.components.header("ContentLanguage", language.HEADER)
+    for name, header in rate_limits.COMPONENTS.items():
+        api.spec.components.header(name, header)
     for name, schema in _answer_schemas().items():
         api.spec.components.schema(name, schema)
     for request in schemas.PLAYS.values():
@@ -207,6 +212,7 @@ def contract(app: Flask) -> dict[str, Any]:
         for method, operation in path.items():
             if parameters := of_path + operation.get("parameters", []):
                 operation["parameters"] = [_described(parameter) for parameter in parameters]
+            rate_limits.document_in(operation)
             deprecation.document_in(operation, app.extensions["deprecated"])
             links.put_into(operation, summaries)
             recorded.put_into(operation, examples)

@@ -22,7 +22,7 @@ from service.api.http import (
     told_apart,
     wants,
 )
-from service.api.stream import streamed
+from service.api.stream import in_parts, streamed
 from service.changes import SHORTEST_CLAIM_KEY
 from service.game import Game, Logged
 from service.new_table import NewTable
@@ -196,15 +196,21 @@ _LOCATION = {
 _SEAT = "The seat, its token, and the game."
 _AFTER = "The game afterwards, and what happened."
 
-_OF_BODY = (400, 413, 415)
-_OF_TOKEN = (errors.NoToken, errors.BadToken, errors.NotYourSeat)
+_OF_BODY = (400, 408, 413, 415)
+_OF_TOKEN = (errors.NoToken, errors.BadToken, errors.NotYourSeat, errors.RateLimited)
 _OF_GAME = (
     errors.InvalidRequest,
     errors.NoSuchGame,
     errors.StoreUnavailable,
     errors.UnreadableRecord,
 )
-_OF_LOOK = (errors.BadToken, errors.NotYourSeat, errors.NoSpectators, *_OF_GAME)
+_OF_LOOK = (
+    errors.BadToken,
+    errors.NotYourSeat,
+    errors.NoSpectators,
+    errors.RateLimited,
+    *_OF_GAME,
+)
 _OF_REPLAY = (*_OF_LOOK, errors.NotStarted, errors.TableClosed, errors.NoReplay)
 _OF_KEY = (errors.BadIdempotencyKey, errors.IdempotencyKeyReused)
 _OF_CHANGE = (*_OF_GAME, *_OF_KEY, errors.StaleVersion, errors.BadVersion, errors.TooBusy)
@@ -259,7 +265,9 @@ _OF_DISCARD = (*_OF_PLAY, errors.UpcardReturned)
 @sandbox.refuses(
     errors.InvalidRequest,
     *_OF_KEY,
+    errors.RateLimited,
     errors.TooBusy,
+    errors.TablesFrozen,
     errors.StoreUnavailable,
     errors.UnreadableRecord,
     http=_OF_BODY,
@@ -290,6 +298,8 @@ def make_sandbox(_: dict[str, object]) -> Response:
     errors.BadTable,
     errors.BadText,
     *_OF_KEY,
+    errors.RateLimited,
+    errors.TablesFrozen,
     errors.StoreUnavailable,
     errors.UnreadableRecord,
     http=_OF_BODY,
@@ -334,6 +344,7 @@ def list_games(wish: schemas.ListWish) -> Response:
 @games.refuses(
     errors.InvalidRequest,
     errors.BadToken,
+    errors.RateLimited,
     errors.StoreUnavailable,
     errors.UnreadableRecord,
     http=_OF_BODY,
@@ -343,7 +354,9 @@ def query(wanted: dict[str, tuple[str, ...]]) -> Response:
     """Look at many of one's games at once
 
     The games that the tokens open, the most urgent first: where there is a move to make, by
-    deadline; then the others. The tokens are in the body, so they are in no log. Nothing changes.
+    deadline; then the others. The tokens are in the body, so they are in no log. Nothing changes. A
+    game that another version of the service has stored can be unreadable for a while: its token is
+    neither among `games` nor `gone`, and it is a refusal only if that is so of all of them.
     """
     found, gone = tables().games_of(wanted["tokens"])
     return answer(own_games(((place, _view(game, seat)) for place, game, seat in found), gone))
@@ -379,6 +392,7 @@ def look(wish: schemas.LookWish, game_id: str) -> Response:
     errors.InvitationNeeded,
     errors.TableFull,
     errors.OptionsDoNotFit,
+    errors.RateLimited,
     *_OF_SEATING,
     http=_OF_BODY,
 )
@@ -503,6 +517,7 @@ def come_back(_: dict[str, object], game_id: str) -> Response:
     errors.MatchNotOver,
     errors.TableFull,
     errors.OptionsDoNotFit,
+    errors.TablesFrozen,
     *_OF_SEATING,
     http=_OF_BODY,
 )
@@ -608,7 +623,7 @@ def replay(game_id: str) -> Response:
     tag = replay_tag(game)
     if tag in known_tags():
         return Response(status=304, headers=_caching(tag))
-    return answer(match_replay(game, rules_of(game), logs), headers=_caching(tag))
+    return in_parts(match_replay(game, rules_of(game), logs), _caching(tag))
 
 
 @games.route("/<game_id>/events", methods=["GET"], parameters=[_GAME, _LAST_EVENT_ID])

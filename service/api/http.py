@@ -12,8 +12,10 @@ from webargs.core import missing
 from webargs.flaskparser import FlaskParser
 from werkzeug.exceptions import (
     BadRequest,
+    ClientDisconnected,
     HTTPException,
     RequestEntityTooLarge,
+    RequestTimeout,
     UnsupportedMediaType,
 )
 
@@ -40,7 +42,9 @@ _BODY = "_schema"
 _MOST_FIELDS = 50
 """So many wrong fields are named, so that no answer is far longer than its request."""
 _BYTE = re.compile(r"\(byte ([0-9]+)\)")
+_CUT_SHORT = Text("The body ends before the length that was announced.")
 _HOW_TO_SEND_IT = Text("Send the token of your seat as `Authorization: Bearer <token>`.")
+_NO_DEVICES = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
 EVENT_STREAM = "text/event-stream"
 PLAIN = "text/plain"
 
@@ -161,15 +165,24 @@ def told_apart(field: str, names: dict[str, str]) -> dict[str, Any]:
 def refuse_unread_query() -> None:
     """Refuse a query where none is read: a wish must not go unheard. For before_request."""
     view = current_app.view_functions[request.endpoint or ""]
+    if request.method == "OPTIONS":  # a browser asks beforehand, for whatever will be asked there
+        return
     if request.args and not getattr(view, "reads_query", False):
         reason = Text("Unknown field.")
         raise InvalidRequest(tuple(FieldProblem(name, reason) for name in request.args))
 
 
 def harden(response: Response) -> Response:
-    """Tell browsers to take every answer for what it says it is, and to show none in a frame."""
+    """Tell browsers to take every answer for what it says it is, and to give it to no other page.
+
+    Pages of origins that are allowed to (`cors`) read them nevertheless: they ask for that. That
+    this is HTTPS only whoever ends TLS can promise (Strict-Transport-Security).
+    """
     response.headers["X-Content-Type-Options"] = "nosniff"
     response.headers["Referrer-Policy"] = "no-referrer"
+    response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
+    response.headers["Cross-Origin-Opener-Policy"] = "same-origin"
+    response.headers["Permissions-Policy"] = _NO_DEVICES
     response.headers.setdefault(
         "Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"
     )
@@ -253,6 +266,16 @@ def etag(tag: str) -> str:
     return f'"{tag}"'
 
 
+def spare(response: Response) -> Response:
+    """Answer 304 to who has this already.
+
+    If-Match pins changes to a version, and nothing is changed here: it would be refused as HTML.
+    """
+    environ = {name: value for name, value in request.environ.items() if name != "HTTP_IF_MATCH"}
+    response.make_conditional(environ)
+    return response
+
+
 def _idempotency_key() -> str | None:
     header = request.headers.get("Idempotency-Key")
     if header is None:
@@ -286,12 +309,16 @@ def _body(req: Request) -> bytes:
     """The whole body, within the limit. Raises RequestEntityTooLarge and BadRequest."""
     try:
         body = req.get_data()
+    except ClientDisconnected as error:
+        if isinstance(error.__context__, TimeoutError):  # what it was made of
+            raise RequestTimeout from error
+        raise BadRequest(_CUT_SHORT) from error
     except HTTPException:
         raise
     except Exception as error:  # the server's own, of bytes that are not quite HTTP
         raise BadRequest(Text("The body does not come as HTTP sends bodies.")) from error
     if req.content_length is not None and len(body) < req.content_length:
-        raise BadRequest(Text("The body ends before the length that was announced."))
+        raise BadRequest(_CUT_SHORT)
     # A body sent in chunks has no length beforehand, and werkzeug stops reading at the limit.
     limit = req.max_content_length
     if req.content_length is None and limit is not None and len(body) >= limit:

@@ -11,7 +11,7 @@ from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 from werkzeug.exceptions import HTTPException
 
-from service import errors
+from service import current, errors
 from service.api import language
 from service.catalogue import CATALOGUE
 from service.errors import FieldProblem, OptionProblem, Param, RummyError
@@ -27,6 +27,7 @@ STATUS: dict[type[RummyError], int] = {
     errors.NotFound: 404,
     errors.Refused: 409,
     errors.Stale: 412,
+    errors.TooMany: 429,
     errors.Unavailable: 503,
 }
 """The HTTP status of each branch of the tree of errors."""
@@ -35,6 +36,7 @@ _OF_HTTP = {
     400: "bad_request",
     404: "no_such_route",
     405: "method_not_allowed",
+    408: "body_too_slow",
     413: "body_too_large",
     415: "unsupported_media_type",
     500: "internal_error",
@@ -44,10 +46,29 @@ _OF_HTTP = {
 _OWN_WORDS = {
     404: Text("Nothing is served here; /docs shows what there is, under /v1."),
     405: Text("The header Allow names the methods of this address."),
+    408: Text("The service has waited for the body as long as it waits for any."),
     413: Text("No request of this service needs a body so large."),
 }
 """What to say instead of the framework's own sentences, by status."""
 
+_REFUSED = Text("The request was refused")
+_UNREAD = {
+    400: Text("The request is not written as HTTP has it."),
+    408: Text("The request did not arrive in time."),
+    414: Text("The address is longer than any of this service."),
+    417: Text("Nothing but Expect: 100-continue can be expected."),
+    431: Text("The headers are more, or longer, than the service reads."),
+    501: Text("No such coding of a body is known here."),
+}
+"""What the server refuses by itself, by status."""
+
+_RETRY_AFTER = {
+    "Retry-After": {
+        "description": "After how many seconds to try again.",
+        "required": True,
+        "schema": {"type": "integer", "minimum": 1},
+    }
+}
 _HEADERS = {
     401: {
         "WWW-Authenticate": {
@@ -56,13 +77,8 @@ _HEADERS = {
             "schema": {"type": "string", "const": "Bearer"},
         }
     },
-    503: {
-        "Retry-After": {
-            "description": "After how many seconds to try again.",
-            "required": True,
-            "schema": {"type": "integer", "minimum": 1},
-        }
-    },
+    429: _RETRY_AFTER,
+    503: _RETRY_AFTER,
 }
 """The headers that come with a refusal of that status, for the contract."""
 
@@ -146,9 +162,32 @@ def status_of_code(code: str) -> int:
 
 def register(app: Flask) -> None:
     """Answer every error of the app as a problem."""
-    app.register_error_handler(RummyError, _refusal)
+    app.register_error_handler(RummyError, refusal)
     app.register_error_handler(HTTPException, _http_error)
     app.register_error_handler(Exception, _failure)
+
+
+def refusal(error: RummyError) -> Response:
+    """The error as an answer."""
+    problem = Problem(
+        type=_page(error.code),
+        title=error.title,
+        status=status_of(type(error)),
+        detail=error.detail,
+        instance=_place(),
+        code=error.code,
+        rule=error.rule,
+        params=dict(error.params),
+        instead=cast(tuple[Move, ...], error.instead) if isinstance(error, errors.Refused) else (),
+        fields=error.fields if isinstance(error, errors.InvalidRequest) else (),
+        options=error.problems if isinstance(error, errors.OptionsRefused) else (),
+    )
+    headers = {}
+    if isinstance(error, errors.TooMany | errors.Unavailable):
+        headers["Retry-After"] = str(error.retry_after_seconds)
+    if isinstance(error, errors.NotIdentified):
+        headers["WWW-Authenticate"] = "Bearer"
+    return _answer(problem, headers)
 
 
 def documented(*kinds: type[RummyError]) -> dict[str, Any]:
@@ -168,32 +207,27 @@ def documented_http(*statuses: int) -> dict[str, Any]:
     }
 
 
-def _refusal(error: RummyError) -> Response:
+def of_server(status: int) -> tuple[str, bytes]:
+    """Code and body of what the server refuses before there is a request, and so in English."""
+    code = _OF_HTTP.get(status, f"http_{status}")
+    known = CATALOGUE.get(code)
+    title = known.title if known else _UNREAD.get(status, _REFUSED)
     problem = Problem(
-        type=_page(error.code),
-        title=error.title,
-        status=status_of(type(error)),
-        detail=error.detail,
-        instance=quote(request.path),
-        code=error.code,
-        rule=error.rule,
-        params=dict(error.params),
-        instead=cast(tuple[Move, ...], error.instead) if isinstance(error, errors.Refused) else (),
-        fields=error.fields if isinstance(error, errors.InvalidRequest) else (),
-        options=error.problems if isinstance(error, errors.OptionsRefused) else (),
+        type=f"/errors/{code}" if known else "about:blank",
+        title=title,
+        status=status,
+        detail=_UNREAD.get(status, title),
+        instance="",
+        code=code,
     )
-    headers = {}
-    if isinstance(error, errors.Unavailable):
-        headers["Retry-After"] = str(error.retry_after_seconds)
-    if isinstance(error, errors.NotIdentified):
-        headers["WWW-Authenticate"] = "Bearer"
-    return _answer(problem, headers)
+    english = language.translator(language.LANGUAGES[0])
+    return code, msgspec.json.encode(_said(problem, english))
 
 
 def _http_error(error: HTTPException) -> Response:
     status = error.code or 500
     code = _OF_HTTP.get(status)
-    title = CATALOGUE[code].title if code else Text("The request was refused")
+    title = CATALOGUE[code].title if code else _REFUSED
     # The framework's own sentences are in English only, so they are left out.
     own = error.description
     headers = {
@@ -205,7 +239,7 @@ def _http_error(error: HTTPException) -> Response:
             title=title,
             status=status,
             detail=own if isinstance(own, Text) else _OWN_WORDS.get(status, title),
-            instance=quote(request.path),
+            instance=_place(),
             code=code or f"http_{status}",
         ),
         headers,
@@ -214,7 +248,7 @@ def _http_error(error: HTTPException) -> Response:
 
 def _failure(error: Exception) -> Response:
     """Something that nobody foresaw: the log gets all of it, the client nothing but the fact."""
-    _log.exception("%s %r failed", request.method, request.path)
+    _log.exception("A request failed")
     code = _OF_HTTP[500]
     return _answer(
         Problem(
@@ -222,7 +256,7 @@ def _failure(error: Exception) -> Response:
             title=CATALOGUE[code].title,
             status=500,
             detail=Text("The service failed at this request; it has been logged."),
-            instance=quote(request.path),
+            instance=_place(),
             code=code,
         ),
         {},
@@ -231,6 +265,7 @@ def _failure(error: Exception) -> Response:
 
 def _answer(problem: Problem, headers: dict[str, str]) -> Response:
     """The problem as an answer in the caller's language."""
+    current.note_code(problem.code)
     spoken = language.of_request()
     body = msgspec.json.encode(_said(problem, language.translator(spoken)))
     response = Response(body, problem.status, headers, mimetype=MIMETYPE)
@@ -251,6 +286,11 @@ def _said(problem: Problem, translate: Callable[[str], str]) -> Problem:
             replace(option, reason=said(option.reason, translate)) for option in problem.options
         ),
     )
+
+
+def _place() -> str:
+    """The path of the request as its sender sees it."""
+    return quote(request.script_root + request.path)
 
 
 def _page(code: str) -> str:

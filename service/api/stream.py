@@ -1,4 +1,4 @@
-"""The log of a game as server-sent events."""
+"""Answers that are sent as they are made: the log of a game as it grows, and long documents."""
 
 import socket
 from collections.abc import Callable, Iterator
@@ -9,6 +9,7 @@ import msgspec
 from flask import Response, request
 from msgspec import Struct
 
+from service import current
 from service.api.http import EVENT_STREAM
 from service.game import Game, Status
 from service.tables import News
@@ -38,12 +39,29 @@ def streamed(news: Iterator[News], view: Callable[[Game, int | None], GameView])
     Raises what the first of the news raises, so that a refusal is still a problem.
     """
     first = next(news)
+    current.note_stream()
     beginning = _event("game", first.last, _encode(view(first.game, first.seat)))
     client = request.environ.get("gunicorn.socket")
     response = Response(_events(beginning, first, news, client), mimetype=EVENT_STREAM)
     response.headers["Cache-Control"] = "no-store"
     response.headers["X-Accel-Buffering"] = "no"  # or nginx would keep all of it back
     return response
+
+
+def in_parts(parts: Iterator[bytes], headers: dict[str, str]) -> Response:
+    """The parts of a JSON document, each made when the client has taken those before.
+
+    Raises what the first part raises, so that a refusal is still a problem.
+    """
+    first = next(parts)
+    client = request.environ.get("gunicorn.socket")
+    return Response(_taken(first, parts, client), headers=headers, mimetype="application/json")
+
+
+def _taken(first: bytes, parts: Iterator[bytes], client: socket.socket | None) -> Iterator[bytes]:
+    with _impatient(client):
+        yield first
+        yield from parts
 
 
 def _events(

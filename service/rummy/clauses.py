@@ -619,6 +619,7 @@ LINES: dict[str, tuple[Line, ...]] = {
                 "that was being played is not counted, the totals stand, and nobody wins."
             )
         ),
+        Line(Text("A match that whoever runs the service closes ends in the same way.")),
     ),
     "table.6": (
         Line(

@@ -40,6 +40,7 @@ from service.errors import (
 )
 from service.rummy import melds
 from service.rummy.cards import JOKER, Card, in_order, pack, points, without
+from service.rummy.discards import turned_up
 from service.rummy.model import (
     Blocked,
     Call,
@@ -57,7 +58,6 @@ from service.rummy.model import (
     Draw,
     Drew,
     Event,
-    Gone,
     LaidOff,
     LayMeld,
     LayOff,
@@ -72,7 +72,6 @@ from service.rummy.model import (
     Revealed,
     Swap,
     Swapped,
-    Thrown,
     TurnedOver,
     WentOut,
 )
@@ -92,11 +91,6 @@ from service.text import Text
 
 Change = tuple[Match, tuple[Event, ...]]
 """A match after a change, and the events that tell of the change."""
-
-# Which cards of the discard pile, the oldest of which is the first.
-_ALL = slice(None)
-_TOP = slice(-1, None)
-_BELOW_TOP = slice(-1)
 
 _ORDER_IS_OFF = {
     (True, True): Text(
@@ -472,7 +466,7 @@ def _take_upcard(match: Match, deal: Deal, card: Card) -> Change:
         taken=card if banned else None,
         window=None,
         picked=(*deal.picked, (deal.turn, card)),
-        discards=_seen_off_pile(deal, _TOP, "taken", deal.turn),
+        discards=deal.discards.without_upcard("taken", by=deal.turn),
     )
     return replace(match, deal=deal), (Drew(deal.turn, "discard", card),)
 
@@ -556,7 +550,7 @@ def _discard(match: Match, deal: Deal, move: Discard, now: int) -> Change:
         deal,
         pile=(*deal.pile, move.card),
         turns=deal.turns + 1,
-        discards=(*deal.discards, Thrown(seat, move.card)),
+        discards=deal.discards.with_card(move.card, seat),
     )
     events: tuple[Event, ...] = (Discarded(seat, move.card),)
     if not hand:
@@ -591,7 +585,7 @@ def _call(match: Match, deal: Deal, seat: int, move: Call, now: int) -> Change:
         melds=_with_meld(deal, meld),
         pile=deal.pile[:-1],
         window=None,
-        discards=_seen_off_pile(deal, _TOP, "called", seat),
+        discards=deal.discards.without_upcard("called", by=seat),
     )
     events: tuple[Event, ...] = (Called(seat, window.seat, meld.id, card, jokers, meld.faces),)
     if not deal.stock and not deal.pile:
@@ -608,19 +602,17 @@ def _turn_over(match: Match, deal: Deal) -> tuple[Deal, TurnedOver]:
     rules = match.rules
     number = deal.turnovers + 1
     stock, pile = deal.pile, deal.pile[:0]
-    turned = _ALL
     if rules.turnover_keeps_upcard:
         stock, pile = stock[:-1], stock[-1:]
-        turned = _BELOW_TOP
     if rules.turnover_shuffles:
         stock = shuffled(
             in_order(stock), _key(match, deal.number, deal.entropy), turnover_label(number)
         )
     if rules.turnover_new_upcard:
         stock, pile = stock[1:], stock[:1]
-    discards = _seen_off_pile(deal, turned, "turned_over")
+    discards = deal.discards.turned_over(upcard_stays=rules.turnover_keeps_upcard)
     if rules.turnover_new_upcard:
-        discards += (Thrown(None, pile[0]),)
+        discards = discards.with_card(pile[0])
     deal = replace(deal, stock=stock, pile=pile, turnovers=number, discards=discards)
     return deal, TurnedOver(len(stock), deal.upcard)
 
@@ -659,7 +651,7 @@ def _new_deal(
         stock,
         pile,
         turn,
-        discards=tuple(Thrown(None, card) for card in pile),
+        discards=turned_up(pile),
         entropy=match.entropy,
         shuffle=SHUFFLE,
         laid_out=order is not None,
@@ -852,17 +844,6 @@ def _seen_leaving(deal: Deal, cards: Sequence[Card]) -> Deal:
         if (deal.turn, card) in picked:
             picked.remove((deal.turn, card))
     return replace(deal, picked=tuple(picked))
-
-
-def _seen_off_pile(
-    deal: Deal, which: slice, gone: Gone, by: int | None = None
-) -> tuple[Thrown, ...]:
-    """The discards of the deal after everybody has seen `which` of the pile leave it."""
-    lying = [place for place, thrown in enumerate(deal.discards) if thrown.gone is None]
-    discards = list(deal.discards)
-    for place in lying[which]:
-        discards[place] = replace(discards[place], gone=gone, by=by)
-    return tuple(discards)
 
 
 def _with_meld(deal: Deal, meld: Meld) -> tuple[Meld, ...]:

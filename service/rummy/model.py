@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, field
 
 from service.rummy.cards import JOKER, Card
+from service.rummy.discards import Discards, Thrown
 from service.rummy.rules import Rules
 
 # What is in `extra_json_schema` is for the contract alone: what is decoded here was checked before.
@@ -60,13 +61,12 @@ FacesNow = Annotated[
 ]
 WentOut = Literal["meld", "layoff", "discard"]
 Blocked = Literal["nothing_to_draw", "turnovers_used_up", "turn_limit"]
-Gone = Literal["taken", "called", "turned_over"]
 
 
 # ---------------------------------------------------------------------------------------- state
 
 
-class Meld(Struct, frozen=True):
+class Meld(Struct, frozen=True, array_like=True):
     """A set or run on the table.
 
     `faces` are the cards it shows or stands for: a run upwards, a set by suit. `jokers` are the
@@ -104,21 +104,7 @@ class CallWindow(Struct, frozen=True):
         return self.closes is None or now < self.closes
 
 
-class Thrown(Struct, frozen=True, array_like=True):
-    """A card that came onto the discard pile, and what everybody saw become of it.
-
-    `seat` discarded it; None: it was turned up, at the deal or by a turnover, or that is not known
-    of a deal of before this was kept. `gone` is how it left the pile, None while it lies there;
-    `by` who took it up or called it.
-    """
-
-    seat: int | None
-    card: Card
-    gone: Gone | None = None
-    by: int | None = None
-
-
-class Deal(Struct, frozen=True):
+class Deal(Struct, frozen=True, omit_defaults=True):
     """One deal being played."""
 
     number: int
@@ -144,7 +130,7 @@ class Deal(Struct, frozen=True):
     window: CallWindow | None = None
     picked: tuple[tuple[int, Card], ...] = ()
     """Cards, with their seat, that everybody saw go into that hand and not leave it."""
-    discards: tuple[Thrown, ...] = ()
+    discards: Discards = Discards()
     """All that came onto the discard pile in this deal, in order. Those that are not gone are the
     pile."""
     entropy: tuple[str, ...] = ()
@@ -158,6 +144,11 @@ class Deal(Struct, frozen=True):
     def upcard(self) -> Card | None:
         """The top of the discard pile."""
         return self.pile[-1] if self.pile else None
+
+    @property
+    def thrown(self) -> tuple[Thrown, ...]:
+        """The discards, each for itself."""
+        return self.discards.in_order()
 
 
 class DealResult(Struct, frozen=True, kw_only=True):
@@ -248,7 +239,8 @@ class MatchResult(Struct, frozen=True, kw_only=True):
         Literal["deals_played", "target_reached", "abandoned"],
         Meta(
             description="`deals_played`: the agreed number; `target_reached`: by some total "
-            "(common.11); `abandoned`: no seat was played by a person any more (table.5)."
+            "(common.11); `abandoned`: no seat was played by a person any more, or whoever runs "
+            "the service closed it (table.5)."
         ),
     ]
     winners: Annotated[
@@ -259,7 +251,7 @@ class MatchResult(Struct, frozen=True, kw_only=True):
     totals: Annotated[tuple[Count, ...], Meta(description="The points of the match, by seat.")]
 
 
-class Match(Struct, frozen=True, kw_only=True):
+class Match(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A match: the rules, the deal being played, the totals so far.
 
     `deal` is None once the match is over; then `result` is set. `last` is the deal before.

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from service.rummy.cards import Card, in_order
+from service.rummy.discards import Gone
 from service.rummy.engine import callable_on, melds_are_over, melds_left, next_deal
 from service.rummy.legal import legal_moves
 from service.rummy.model import (
@@ -29,7 +30,6 @@ from service.rummy.model import (
     Drew,
     Event,
     Faces,
-    Gone,
     LaidOff,
     Match,
     MatchEnded,
@@ -331,8 +331,7 @@ def memory(match: Match) -> MemoryView | None:
             for seat in range(match.rules.players)
         ),
         discards=tuple(
-            DiscardView(thrown.seat, thrown.card, thrown.gone, thrown.by)
-            for thrown in deal.discards
+            DiscardView(thrown.seat, thrown.card, thrown.gone, thrown.by) for thrown in deal.thrown
         ),
     )
 
@@ -418,8 +417,9 @@ def instant(milliseconds: int) -> datetime:
 
 
 def _last_thrown(deal: Deal) -> tuple[tuple[int, Card], ...]:
-    thrown = [(each.seat, each.card) for each in deal.discards if each.seat is not None]
-    return tuple(thrown[-MOST_THROWN:])
+    latest = deal.discards.latest_first()
+    thrown = ((each.seat, each.card) for each in latest if each.seat is not None)
+    return tuple(islice(thrown, MOST_THROWN))[::-1]
 
 
 def _deal_view(deal: Deal, rules: Rules, now: int) -> DealView:

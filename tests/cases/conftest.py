@@ -15,7 +15,10 @@ from tests.http.tables import EXPIRY, Clock
 @pytest.fixture(scope="session")
 def service(redis_url: str) -> Service:
     """The app as it is served; each test makes tables of its own."""
-    return Service(create_app(Config(redis_url=redis_url, redis_timeout_seconds=10)), redis_url)
+    return Service(
+        create_app(Config(redis_url=redis_url, redis_timeout_seconds=10, rate_limits=False)),
+        redis_url,
+    )
 
 
 @pytest.fixture(scope="session")
@@ -27,7 +30,7 @@ def clock() -> Clock:
 @pytest.fixture(scope="session")
 def timed_service(redis_url: str, clock: Clock) -> Service:
     """The service with a clock that the test moves on."""
-    app = create_app(Config(redis_url=redis_url))
+    app = create_app(Config(redis_url=redis_url, rate_limits=False))
     app.extensions["tables"] = Tables(
         Store(Servers(redis_url, 10), EXPIRY), Watch(Servers(redis_url, 2)), clock
     )

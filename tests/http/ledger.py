@@ -88,7 +88,7 @@ class Ledger:
         assert not self.dealers
 
     def _closed(self, event: dict) -> None:
-        assert not self.dealers, event
+        assert self.result is None, event
 
     def _went_away(self, event: dict) -> None:
         assert event["seat"] not in self.away

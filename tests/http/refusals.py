@@ -3,8 +3,10 @@
 The first line with a code is what `tests.recording` records as its example in the contract.
 """
 
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from ipaddress import IPv4Address
 
 import msgspec
 from msgspec.structs import replace
@@ -13,6 +15,7 @@ from werkzeug.test import Client, TestResponse
 from service.rummy.cards import pack
 from service.rummy.model import CallWindow
 from service.rummy.rules import PRESETS
+from service.store import Freeze
 from tests.http.tables import House, Overtaken, Player, Table
 from tests.positions import move
 
@@ -605,7 +608,33 @@ def overtaken(house: House, clock: Overtaken) -> TestResponse:
     return mover.draw("stock")
 
 
+def while_frozen(house: House) -> TestResponse:
+    """The answer to who wants a table while none are made."""
+    house.store.freeze(Freeze(0, "the service is being renewed"))
+    try:
+        return house.new_table("straight", options={"deals": 1})
+    finally:
+        house.store.thaw()
+
+
+def too_often(house: House) -> TestResponse:
+    """The answer to the second sandbox that somebody makes in a minute, where one is enough."""
+    strict = House(house.redis_url, house.clock, rate_limits=True, limit_create="1/minute")
+    client = strict.client()
+    from_anywhere = {"REMOTE_ADDR": str(IPv4Address(secrets.randbits(32)))}
+    client.post("/v1/sandbox", json={}, environ_overrides=from_anywhere)
+    return client.post("/v1/sandbox", json={}, environ_overrides=from_anywhere)
+
+
 # ------------------------------------------------------------------- what the framework refuses
+
+
+class Late:
+    """A body that does not come."""
+
+    def read(self, _: int | None = -1) -> bytes:
+        raise TimeoutError
+
 
 # fmt: off
 UNHEARD: list[tuple[int, str, Callable[[Client], TestResponse]]] = [
@@ -613,6 +642,10 @@ UNHEARD: list[tuple[int, str, Callable[[Client], TestResponse]]] = [
      lambda client: client.post("/v1/games", data=b"{", content_type="application/json")),
     (404, "no_such_route", lambda client: client.get("/v2/games")),
     (405, "method_not_allowed", lambda client: client.delete("/v1/games")),
+    (408, "body_too_slow",
+     lambda client: client.post(
+         "/v1/games", content_type="application/json",
+         environ_overrides={"wsgi.input": Late(), "CONTENT_LENGTH": "9"})),
     (413, "body_too_large", lambda client: client.post("/v1/games", data=b" " * 70_000)),
     (415, "unsupported_media_type",
      lambda client: client.post("/v1/games", data=b"{}", content_type="text/plain")),

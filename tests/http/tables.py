@@ -76,11 +76,15 @@ class House:
         clock: Clock | None = None,
         chance: Chance = secrets.token_bytes,
         expiry: Expiry = EXPIRY,
+        **settings: object,
     ) -> None:
+        """`settings` as in the configuration; there are no rate limits unless they say so."""
         self.clock = clock
+        self.redis_url = redis_url
         self.redis = raw_client(redis_url)
-        self.store = Store(Servers(redis_url, 2), expiry)
-        self.app = create_app(Config(redis_url=redis_url))
+        config = Config(**{"redis_url": redis_url, "rate_limits": False} | settings)
+        self.store = Store(Servers(redis_url, 2), expiry, record_format=config.record_format)
+        self.app = create_app(config)
         if clock is not None:
             self.app.extensions["tables"] = Tables(
                 self.store, Watch(Servers(redis_url, 2)), clock, chance

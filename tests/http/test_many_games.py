@@ -254,7 +254,8 @@ class Expiring(Store):
     """A store in which games expire just before they are changed."""
 
     def commit(self, game: Game, *args: object, **kwargs: object) -> None:
-        self._redis.delete(f"rummy:{{{game.id}}}:game")
+        key = f"rummy:{{{game.id}}}:game"
+        self._servers.ask(key, [("DEL", key)])
         super().commit(game, *args, **kwargs)
 
 
@@ -263,7 +264,7 @@ def test_a_game_that_expires_while_it_is_looked_at_is_gone(redis_url, timed_hous
     stays = timed_house.table("straight")
     other = House(redis_url, clock)
     other.app.extensions["tables"] = Tables(
-        Expiring(redis_url, 2, EXPIRY), Watch(Servers(redis_url, 2)), clock
+        Expiring(Servers(redis_url, 2), EXPIRY), Watch(Servers(redis_url, 2)), clock
     )
     clock.forward(60)
     answer = query(other, table.players[0].token, stays.players[0].token)
@@ -282,3 +283,55 @@ def test_of_games_with_a_clock_the_deadline_counts_not_the_age(timed_house, cloc
     timed_house.store.commit(replace(game, version=game.version + 1, due=clock.now + 60_000), ())
     games = found(timed_house, first.mover.token, second.mover.token)
     assert [found["token"] for found in games] == [1, 0]
+
+
+# -------------------------------------------------------------- what another version has stored
+
+
+def spoil(table: Table) -> None:
+    """As if a newer version of the service had stored the game."""
+    table.house.redis.hset(f"rummy:{{{table.id}}}:game", "record", b'{"format":999,"game":{}}')
+
+
+def test_a_game_that_cannot_be_read_is_not_called_gone_and_hides_no_other(house):
+    table, spoilt = house.table("straight"), house.table("straight")
+    spoil(spoilt)
+    nowhere = f"{'a' * 16}.{'A' * 43}"
+    tokens = [spoilt.players[0].token, table.players[0].token, nowhere]
+    answer = query(house, *tokens)
+    assert answer.status_code == 200, answer.text
+    assert [game["token"] for game in answer.json["games"]] == [1]
+    assert answer.json["gone"] == [2]
+
+
+def test_when_none_can_be_read_it_is_to_be_tried_again(house):
+    spoilt = house.table("straight")
+    spoil(spoilt)
+    answer = query(house, *(player.token for player in spoilt.players))
+    assert (answer.status_code, code(answer)) == (503, "unreadable_record")
+    assert answer.headers["Retry-After"] == "30"
+
+
+class Upgrading(Store):
+    """A store in which a newer version of the service is always faster."""
+
+    def commit(self, game: Game, *args: object, **kwargs: object) -> None:
+        key = f"rummy:{{{game.id}}}:game"
+        unknown = b'{"format":999}'
+        self._servers.ask(key, [("HSET", key, "version", game.version, "record", unknown)])
+        super().commit(game, *args, **kwargs)
+
+
+def test_so_is_a_game_that_another_version_changes_while_it_is_looked_at(
+    redis_url, timed_house, clock
+):
+    table = timed_house.table("straight", turn_seconds=60)
+    stays = timed_house.table("straight")
+    other = House(redis_url, clock)
+    store = Upgrading(Servers(redis_url, 2), EXPIRY)
+    other.app.extensions["tables"] = Tables(store, Watch(Servers(redis_url, 2)), clock)
+    clock.forward(60)
+    answer = query(other, table.players[0].token, stays.players[0].token)
+    assert answer.status_code == 200, answer.text
+    assert answer.json["gone"] == []
+    assert [game["game"]["id"] for game in answer.json["games"]] == [stays.id]

@@ -87,6 +87,7 @@ REQUESTS = {
 
 WITHOUT_STORE = {
     "getHealth": "/healthz",
+    "getMetrics": "/metrics",
     "listVariants": "/v1/variants",
     "getVariant": "/v1/variants/straight",
     "getVariantRules": "/v1/variants/straight/rules",

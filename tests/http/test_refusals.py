@@ -34,7 +34,13 @@ def leaves(kind: type[RummyError] = RummyError) -> Iterator[type[RummyError]]:
 CANNOT_BE_REACHED = {
     "bad_card": "a card that is none is an invalid_request, which names its field",
 }
-ELSEWHERE = {"store_unavailable": "test_outage.py", "too_busy": "test_races.py"}
+ELSEWHERE = {
+    "rate_limited": "test_rate_limits.py",
+    "store_unavailable": "test_outage.py",
+    "too_busy": "test_races.py",
+    "tables_frozen": "test_freeze.py",
+    "stopping": "test_readiness.py",
+}
 
 
 def test_what_is_refused_elsewhere_is_looked_for_there():

@@ -34,6 +34,7 @@ PATIENCE = 60.0
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Where a service with two workers and a store of its own listens."""
     environment = {name: text for name, text in os.environ.items() if not name.startswith("RUMMY_")}
+    environment["RUMMY_RATE_LIMITS"] = "false"  # the players here are faster than any others
     data = tmp_path_factory.mktemp("served")
     process = subprocess.Popen(
         [*RUMMY, "serve", "--port", "0", "--workers", "2", "--data-dir", str(data)],

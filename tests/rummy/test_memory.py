@@ -6,6 +6,7 @@ That it is what the log tells, in any match, is in `test_properties.py`.
 import pytest
 
 from service.rummy.computer import MOST_MOVES
+from service.rummy.discards import turned_up
 from service.rummy.model import CallWindow, Match
 from service.rummy.view import MOST_THROWN, memory, sight
 from tests.positions import CALLABLE, NOW, after, deal_of, position, with_deal
@@ -178,7 +179,7 @@ def test_all_discards_are_known_and_a_computer_remembers_the_last_of_them() -> N
 @pytest.mark.parametrize("kept", [0, 1, 2])
 def test_of_a_deal_begun_before_this_was_kept_what_is_known_is_right(kept: int) -> None:
     match = position(hands="5C 5D KH | 2S 3S", pile="9D 7C 8C", phase="draw")
-    known = deal_of(match).discards[3 - kept :]
+    known = turned_up(deal_of(match).pile[3 - kept :])
     match = after(with_deal(match, discards=known), "take", "discard KH", "take", "discard 2S")
     match = after(match, "take", "discard 5C", "take", "discard 3S")
     assert discards(match)[kept:] == ["0: KH taken 1", "1: 2S taken 0", "0: 5C taken 1", "1: 3S"]

@@ -1,0 +1,114 @@
+"""What is seen of every request: its id goes into the answer, the rest into log and metrics.
+
+It stands around the whole application, so that nothing is answered past it.
+"""
+
+import logging
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from flask import Flask, current_app, request
+from werkzeug.wsgi import ClosingIterator
+
+from service import current, metrics
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+HEADER = "X-Request-ID"
+
+_GAME_ID = re.compile("[a-z2-7]{16}")
+_PARAMETER = re.compile("<(?:[^:>]+:)?([^>]+)>")
+_METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+
+_log = logging.getLogger("service.requests")
+
+
+class Observed:
+    """An application with each request seen from its beginning until its answer has been sent."""
+
+    def __init__(self, app: "WSGIApplication") -> None:
+        self._app = app
+
+    def __call__(
+        self, environ: "WSGIEnvironment", start_response: "StartResponse"
+    ) -> Iterable[bytes]:
+        seen = current.begin(environ["REQUEST_METHOD"], environ.get("HTTP_X_REQUEST_ID"))
+
+        def started(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
+            seen.status = int(status[:3])
+            return start_response(status, [*headers, (HEADER, seen.id)], exc_info)
+
+        def ended() -> None:
+            # As a proxy in front is believed it: that has been put into the environment meanwhile.
+            seen.address = environ.get("REMOTE_ADDR", "")
+            tell(seen)
+
+        return ClosingIterator(self._app(environ, started), ended)
+
+
+def register(app: Flask) -> None:
+    """Let the app tell which operation a request is for."""
+    app.before_request(_note_operation)
+
+
+def tell(seen: current.Request) -> None:
+    """Count and log a request that has been answered."""
+    metrics.REQUESTS.labels(seen.operation, seen.status).inc()
+    if seen.streams:
+        metrics.STREAM_SECONDS.observe(seen.seconds)
+    else:
+        metrics.REQUEST_SECONDS.labels(seen.operation).observe(seen.seconds - seen.waited)
+        if seen.waited:
+            metrics.WAIT_SECONDS.observe(seen.waited)
+    if seen.code:
+        metrics.REFUSALS.labels(seen.code).inc()
+    if _log.isEnabledFor(logging.INFO):
+        _log.info(
+            "%s %s %d",
+            _method(seen),
+            seen.route or "-",
+            seen.status,
+            extra={"fields": _fields(seen)},
+        )
+    current.end()
+
+
+def _note_operation() -> None:
+    seen = current.request()
+    if seen is None or request.url_rule is None:
+        return
+    view = current_app.view_functions[request.url_rule.endpoint]
+    seen.operation = getattr(view, "operation_id", "page")
+    seen.route = _PARAMETER.sub(r"{\1}", request.url_rule.rule)
+    game = (request.view_args or {}).get("game_id", "")
+    if _GAME_ID.fullmatch(game):  # and nothing else that somebody may have put there
+        seen.game = game
+
+
+def _fields(seen: current.Request) -> dict[str, object]:
+    fields = {
+        "request_id": seen.id,
+        "trace_id": seen.trace,
+        "method": _method(seen),
+        "operation": seen.operation,
+        "route": seen.route,
+        "status": seen.status,
+        "code": seen.code,
+        "game": seen.game,
+        "seat": seen.seat,
+        "duration_ms": _milliseconds(seen.seconds),
+        "waited_ms": _milliseconds(seen.waited) or None,
+        "stream": seen.streams or None,
+        "address": seen.address[:64],
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _method(seen: current.Request) -> str:
+    return seen.method if seen.method in _METHODS else "other"
+
+
+def _milliseconds(seconds: float) -> float:
+    return round(1000 * seconds, 1)

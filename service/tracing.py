@@ -1,0 +1,93 @@
+"""Spans for OpenTelemetry, from the request through the use case to Redis.
+
+An extra: `pip install 'rummy-service[otel]'`. Where the spans go, and how many of them, is said by
+OpenTelemetry's own variables, such as OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_TRACES_SAMPLER.
+"""
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from importlib.util import find_spec
+from typing import Any
+
+import service
+from service import current
+from service.errors import RummyError
+
+_PACKAGES = (
+    "opentelemetry.sdk",
+    "opentelemetry.exporter.otlp.proto.http",
+    "opentelemetry.instrumentation.flask",
+    "opentelemetry.instrumentation.redis",
+)
+_TOO_SMALL = {"expires_at", "tag"}
+"""Of the use cases those that only calculate."""
+
+
+def is_installed() -> bool:
+    """Whether the extra is there."""
+    try:
+        return all(find_spec(package) for package in _PACKAGES)
+    except ModuleNotFoundError:
+        return False
+
+
+def trace(app: Any, tables: object) -> None:
+    """Let a Flask app and its use cases tell what they do, and redis-py in all of this process.
+
+    For a worker: what sends the spans is a thread, which no fork inherits.
+    """
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.instrumentation.flask import FlaskInstrumentor
+    from opentelemetry.instrumentation.redis import RedisInstrumentor
+    from opentelemetry.sdk.resources import OTELResourceDetector, Resource
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+    own = Resource.create({"service.name": "rummy", "service.version": service.__version__})
+    # What OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say counts for more.
+    provider = TracerProvider(resource=own.merge(OTELResourceDetector().detect()))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    FlaskInstrumentor.instrument_app(  # type: ignore[no-untyped-call]
+        app, tracer_provider=provider, request_hook=_note_trace, response_hook=_describe
+    )
+    # It puts the names of commands into its spans, and a question mark for each argument.
+    RedisInstrumentor().instrument(tracer_provider=provider)
+    tracer = provider.get_tracer("service.tables", service.__version__)
+    for name, method in inspect.getmembers(type(tables), inspect.isfunction):
+        is_use_case = not (name.startswith("_") or inspect.isgeneratorfunction(method))
+        if is_use_case and name not in _TOO_SMALL:
+            setattr(tables, name, _traced(tracer, name, getattr(tables, name)))
+
+
+def _traced(tracer: Any, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def traced(*args: Any, **kwargs: Any) -> Any:
+        with tracer.start_as_current_span(
+            f"tables.{name}", record_exception=False, set_status_on_exception=False
+        ) as span:
+            try:
+                return method(*args, **kwargs)
+            except RummyError as refusal:  # which is no error of ours
+                span.set_attribute("rummy.code", refusal.code)
+                raise
+
+    return traced
+
+
+def _note_trace(span: Any, _environ: object) -> None:
+    """Let the log say which trace a request belongs to."""
+    seen = current.request()
+    if seen is not None and span.is_recording():
+        seen.trace = f"{span.get_span_context().trace_id:032x}"
+
+
+def _describe(span: Any, _status: str, _headers: object) -> None:
+    """Say in the span of a request what the log says of it."""
+    seen = current.request()
+    if seen is None or not span.is_recording():
+        return
+    for name in ("operation", "game", "seat", "code"):
+        if (value := getattr(seen, name)) is not None:
+            span.set_attribute(f"rummy.{name}", value)
+    span.set_attribute("rummy.request_id", seen.id)

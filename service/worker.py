@@ -1,0 +1,178 @@
+"""One process of gunicorn: how it takes connections, lets them go, and ends."""
+
+import gc
+import logging
+import signal
+import socket
+import sys
+import time
+from contextlib import suppress
+from functools import partial
+from http import HTTPStatus
+from types import FrameType
+from typing import Any, ClassVar
+
+import gevent
+from gevent.event import Event
+from gevent.pool import Pool
+from gevent.server import StreamServer
+from gunicorn.workers.ggevent import GeventWorker
+
+from service import current
+from service.connections import (
+    CROWDED_SECONDS,
+    FIRST_SECONDS,
+    Patience,
+    TimelyBody,
+    refuse,
+    status_of,
+)
+
+_NOTIFY_SECONDS = 1.0
+"""How often a worker says that it lives."""
+
+_GLANCE_SECONDS = 0.05
+
+_log = logging.getLogger(__name__)
+
+
+class Worker(GeventWorker):
+    """A gevent worker that ends as soon as it may, and gives no client more than its due."""
+
+    here: ClassVar["Worker | None"] = None
+    """The one that this process is."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._told_to_end = Event()
+        self._open_connections = 0
+        self._between_requests: set[Any] = set()
+        """Connections that are open, on which no request has come that is not answered yet."""
+        self._notified = time.monotonic()
+
+    def init_process(self) -> None:
+        # What is inherited from the master puts a TERM into a queue that nobody looks at here.
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        Worker.here = self
+        super().init_process()
+
+    def init_signals(self) -> None:
+        """Leave Ctrl-C to the master: a worker that is told to end twice ends with a traceback."""
+        super().init_signals()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def run(self) -> None:
+        """Serve until told to end, and then until all requests are answered, but not for ever.
+
+        gunicorn's own way looks once a second, waits for connections that are only kept open, and
+        measures by a clock that may be set.
+        """
+        # Imported here: what counts is for the workers only.
+        from service import metrics
+
+        gevent.get_hub().print_exception = _log_exception
+        metrics.worker_began()
+        self._notified = time.monotonic()
+        servers = [
+            StreamServer(
+                listener,
+                handle=partial(self.handle, listener),
+                spawn=Pool(self.worker_connections),
+            )
+            for listener in self.sockets
+        ]
+        for server in servers:
+            server.max_accept = 1  # so that the workers share them
+            server.start()
+        while self.alive:
+            self.notify()
+            self._told_to_end.wait(_NOTIFY_SECONDS)
+        for server in servers:
+            server.close()
+        deadline = time.monotonic() + self.cfg.graceful_timeout
+        while any(len(server.pool) for server in servers) and time.monotonic() < deadline:
+            self.notify()
+            for client in self._between_requests:
+                # A request that has arrived is still read, and answered; gevent's own shutdown()
+                # would break the reading off.
+                with suppress(OSError):
+                    client._sock.shutdown(socket.SHUT_RD)  # noqa: SLF001
+            gevent.sleep(_GLANCE_SECONDS)
+        for server in servers:
+            if len(server.pool):
+                self.log.warning("Requests that took too long are cut off: %d", len(server.pool))
+            server.stop(timeout=1)
+        # Or the interpreter looks through all that there is, some times, before it ends.
+        gc.freeze()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Do what TERM asks for at once."""
+        if not self.booted:  # nobody is served yet, and the rest of the start takes seconds
+            sys.exit(0)
+        super().handle_exit(sig, frame)
+        self._told_to_end.set()
+
+    def notify(self) -> None:
+        """Tell the master that this worker lives, each second, and the metrics how late that is."""
+        from service import metrics
+
+        super().notify()
+        now = time.monotonic()
+        metrics.LOOP_LAG.set(max(0.0, now - self._notified - _NOTIFY_SECONDS))
+        self._notified = now
+
+    def handle(self, listener: Any, client: Any, addr: Any) -> None:
+        """Serve one connection until it is closed."""
+        self._between_requests.add(client)
+        self._open_connections += 1
+        try:
+            super().handle(listener, client, addr)
+        finally:
+            self._open_connections -= 1
+            self._between_requests.discard(client)
+
+    def timeout_ctx(self) -> Patience:
+        """Give a client time to think, unless others need its place or it has never said a word."""
+        if self._open_connections > self.worker_connections / 2:
+            return Patience(CROWDED_SECONDS)
+        has_asked = getattr(gevent.getcurrent(), "has_asked", False)
+        return Patience(self.cfg.keepalive if has_asked else FIRST_SECONDS)
+
+    def handle_request(self, listener_name: Any, req: Any, sock: Any, addr: Any) -> None:
+        """Let go of a client that takes nothing any more, without a traceback for each of them."""
+        gevent.getcurrent().has_asked = True  # each connection is a greenlet
+        self._between_requests.discard(sock)
+        req.body = body = TimelyBody(req)
+        try:
+            super().handle_request(listener_name, req, sock, addr)
+        except OSError as error:
+            self.log.debug("A client is gone: %s", error)
+            raise StopIteration from None
+        finally:
+            body.answered()
+        self._between_requests.add(sock)
+
+    def handle_error(self, req: Any, client: Any, addr: Any, exc: BaseException) -> None:
+        """Refuse what is not HTTP, or has failed outside of the application.
+
+        The log gets nothing of what was sent: there may be a token in it.
+        """
+        if isinstance(exc, gevent.GreenletExit):  # the worker ends, and this client has to go
+            return
+        # Imported here: Flask is for the workers only.
+        from service.api import observation
+
+        seen = current.request() or current.begin(req.method if req else "")
+        seen.address = addr[0] if addr else ""
+        seen.status = status_of(exc)
+        if seen.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+            self.log.error("A request failed outside of the application", exc_info=exc)
+        with suppress(OSError):  # it may be gone
+            seen.code = refuse(client, seen.status, {observation.HEADER: seen.id})
+        observation.tell(seen)
+
+
+def _log_exception(context: object, kind: Any, error: Any, trace: Any) -> None:
+    """Take what gevent would print of a greenlet that failed into the log."""
+    if isinstance(error, BaseException):
+        _log.error("%r failed", context, exc_info=(kind, error, trace))

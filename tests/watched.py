@@ -1,0 +1,93 @@
+"""A `rummy serve` whose log can be read: for tests of what it says about itself."""
+
+import json
+import re
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import requests
+
+from tests.serving import ENVIRONMENT, ROOT, RUMMY
+
+
+class Watched:
+    """A running service: where it answers, its master process, and its log."""
+
+    def __init__(self, process: subprocess.Popen[str], log: Path) -> None:
+        assert process.stdout is not None
+        self.process = process
+        self.log = log
+        greeting = process.stdout.readline()
+        found = re.search(r"http://\S+:\d+", greeting)
+        assert found, greeting + log.read_text()
+        self.url = found.group()
+
+    def answers(self) -> bool:
+        try:
+            return self.get("/v1/variants").status_code == 200
+        except requests.RequestException:
+            return False
+
+    def get(self, path: str, **options) -> requests.Response:
+        return requests.get(self.url + path, timeout=30, **options)
+
+    def post(self, path: str, body: object, **options) -> requests.Response:
+        return requests.post(self.url + path, json=body, timeout=30, **options)
+
+    def sandbox(self) -> tuple[str, list[dict[str, str]]]:
+        """The address of a new practice table, and the headers of its two players."""
+        made = self.post("/v1/sandbox", {}).json()
+        tokens = [seat["token"] for seat in made["seats"]]
+        headers = [{"Authorization": f"Bearer {token}"} for token in tokens]
+        return f"/v1/games/{made['game']['id']}", headers
+
+    def lines(self) -> list[dict]:
+        """The log so far, each line of which has to be JSON."""
+        return [json.loads(line) for line in self.log.read_text().splitlines()]
+
+    def workers(self) -> set[int]:
+        """The process ids of the workers."""
+        pid = self.process.pid
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        return {int(child) for child in children if "valkey" not in command(int(child))}
+
+
+@contextmanager
+def watching(directory: Path, *options: str, **environment: str) -> Iterator[Watched]:
+    """A service that keeps its games and its log there, while the block lasts."""
+    log = directory / "service.log"
+    with log.open("wb") as errors:
+        process = subprocess.Popen(
+            [*RUMMY, "serve", "--port=0", f"--data-dir={directory / 'data'}", *options],
+            cwd=ROOT,
+            env=ENVIRONMENT | environment,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        )
+    try:
+        service = Watched(process, log)
+        until(service.answers, 60)
+        yield service
+    finally:
+        process.terminate()
+        process.wait(15)
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except FileNotFoundError:
+        return ""
+
+
+def until(condition: Callable[[], object], seconds: float = 30.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.05)
