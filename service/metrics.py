@@ -5,7 +5,15 @@ Imported in the workers only, once `metrics_folder` knows where they count.
 
 from collections.abc import Iterator, Mapping
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, values
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+    generate_latest,
+    values,
+)
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
@@ -16,6 +24,8 @@ from service import metrics_folder
 if metrics_folder.folder() is not None:
     # The library would take the process id, and so leave files behind for each worker there was.
     values.ValueClass = values.MultiProcessValue(metrics_folder.number)  # type: ignore[no-untyped-call]
+
+disable_created_metrics()  # type: ignore[no-untyped-call]
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 

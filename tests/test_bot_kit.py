@@ -177,6 +177,17 @@ def test_a_bot_plays_a_match_of_each_variant_and_all_of_them_at_once(service, bo
         assert len(won) == len(game["result"]["winners"])
 
 
+def test_a_bot_that_is_put_off_comes_back_and_plays_its_match_to_the_end(tmp_path, bot):
+    limits = {"RUMMY_RATE_LIMITS": "true", "RUMMY_LIMIT_CHANGES": "4/second"}
+    with serving(tmp_path, **limits) as strict, Proxy(strict) as proxy:
+        (token,) = table(strict, options={"deals": 1})
+        run(bot, SERVICE=proxy.address, SEAT_TOKENS=token)
+        assert look(strict, token)["status"] == "finished"
+        own = moves_of(log(strict, token), 0)
+    # None of them was made twice, and at least one was put off.
+    assert len(proxy.moves()) > len(own)
+
+
 def test_a_turn_without_melds_costs_two_requests(service, bot):
     with Proxy(service) as proxy:
         (token,) = table(service, practice={"seed": "cost"})

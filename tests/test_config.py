@@ -20,6 +20,8 @@ def test_every_setting_has_a_variable():
             "RUMMY_MAX_BODY_BYTES": "2048",
             "RUMMY_LOG_LEVEL": "WARNING",
             "RUMMY_LOG_FORMAT": "JSON",
+            "RUMMY_METRICS": "false",
+            "RUMMY_TRACING": "true",
             "RUMMY_PROXIES": "1",
             "RUMMY_RATE_LIMITS": "false",
             "RUMMY_LIMIT_CREATE": "5/minute; 10 per 2 hours",
@@ -31,6 +33,7 @@ def test_every_setting_has_a_variable():
             "RUMMY_LIMIT_FAILURES": "6/second",
             "RUMMY_MOST_WAITS": "7",
             "RUMMY_CORS_ORIGINS": "https://cards.example, http://localhost:5173",
+            "RUMMY_RECORD_FORMAT": "4",
         }
     ) == Config(
         redis_url="redis://cache:6379/2",
@@ -41,6 +44,8 @@ def test_every_setting_has_a_variable():
         max_body_bytes=2048,
         log_level="warning",
         log_format="json",
+        metrics=False,
+        tracing=True,
         proxies=1,
         rate_limits=False,
         limit_create="5/minute; 10 per 2 hours",
@@ -52,6 +57,7 @@ def test_every_setting_has_a_variable():
         limit_failures="6/second",
         most_waits=7,
         cors_origins=("https://cards.example", "http://localhost:5173"),
+        record_format=4,
     )
 
 
@@ -102,6 +108,7 @@ def test_these_addresses_of_a_redis_are_accepted(url):
         ("RUMMY_MAX_BODY_BYTES", "64k", "`int`"),
         ("RUMMY_LOG_LEVEL", "loud", "'loud'"),
         ("RUMMY_LOG_FORMAT", "xml", "'xml'"),
+        ("RUMMY_METRICS", "perhaps", "`bool`"),
         ("RUMMY_PROXIES", "-1", ">= 0"),
         ("RUMMY_RATE_LIMITS", "some", "`bool`"),
         ("RUMMY_LIMIT_CREATE", "many", "rates such as 60/minute"),

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from deploy import check
-from service.config import PREFIX, Config
+from service.config import PREFIX, Config, load_config
 from service.server import settings
 
 ROOT = Path(__file__).parent.parent
@@ -93,6 +93,15 @@ def test_every_variable_that_is_named_is_a_setting(file: str) -> None:
     # A star stands for several; RUMMY_PORT is what Kubernetes would make of a service named rummy.
     named = set(re.findall(rf"{PREFIX}[A-Z_]*[A-Z]\b(?!_?\*)", TEXTS[file]))
     assert named - known <= {"RUMMY_PORT"}
+
+
+@pytest.mark.parametrize("overlay", ["single", "sentinel", "cluster"])
+def test_the_service_can_start_with_the_settings_of_each_overlay(overlay: str) -> None:
+    own = yaml.safe_load(TEXTS[f"kubernetes/overlays/{overlay}/kustomization.yaml"])
+    lines = TEXTS["kubernetes/base/settings.env"].splitlines()
+    lines += own["configMapGenerator"][0]["literals"]
+    said = dict(line.split("=", 1) for line in lines if not line.startswith("#"))
+    assert load_config(said | {"RUMMY_REDIS_PASSWORD": "secret"}).redis_url
 
 
 def test_the_image_has_what_is_locked_but_for_the_embedded_store() -> None:

@@ -183,7 +183,6 @@ def test_the_folder_of_a_killed_service_goes_with_the_next(tmp_path):
         killed.process.kill()
         killed.process.wait()
         until(lambda: not any(command(pid) for pid in workers))
-        assert there.exists()
         with watching(tmp_path, "--workers=1"):
             assert not there.exists()
 

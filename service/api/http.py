@@ -266,6 +266,16 @@ def etag(tag: str) -> str:
     return f'"{tag}"'
 
 
+def spare(response: Response) -> Response:
+    """Answer 304 to who has this already.
+
+    If-Match pins changes to a version, and nothing is changed here: it would be refused as HTML.
+    """
+    environ = {name: value for name, value in request.environ.items() if name != "HTTP_IF_MATCH"}
+    response.make_conditional(environ)
+    return response
+
+
 def _idempotency_key() -> str | None:
     header = request.headers.get("Idempotency-Key")
     if header is None:

@@ -251,7 +251,7 @@ def test_without_the_store_nobody_waits_longer_for_the_limits(valkey, trouble):
             began = time.monotonic()
             answer = table.players[0].draw("stock")
             assert (answer.status_code, code(answer)) == (503, "store_unavailable")
-            assert time.monotonic() - began < 1.25
+            assert time.monotonic() - began < 1.5  # its own 0.8 seconds, and 0.2 once
         began = time.monotonic()
         with ThreadPoolExecutor(60) as threads:
             answers = list(threads.map(lambda _: table.players[0].draw("stock"), range(60)))
@@ -274,8 +274,8 @@ def test_where_nothing_can_be_counted_all_goes_on_and_is_counted_again_soon(valk
     assert [answer.status_code for answer in made] == [201, 201, 429]
 
 
-def test_many_at_once_are_counted_one_by_one(redis_url):
-    counters = Counters(Servers(redis_url, 5))
+def test_many_at_once_are_counted_one_by_one(each_redis_url):
+    counters = Counters(Servers(each_redis_url, 5))
     key = secrets.token_hex(8)
     with ThreadPoolExecutor(40) as threads:
         counted = list(threads.map(lambda _: counters.count(key, [Window(25, 60)]), range(40)))
