@@ -146,7 +146,7 @@ class Worker(GeventWorker):
         try:
             super().handle_request(listener_name, req, sock, addr)
         except OSError as error:
-            self.log.debug("A client is gone: %s", error)
+            _log.debug("A client is gone: %s", error)
             raise StopIteration from None
         finally:
             body.answered()
