@@ -190,6 +190,7 @@ class Store:
         self,
         servers: Servers,
         expiry: Expiry,
+        *,
         record_format: RecordFormat = WRITTEN,
         replicas: int = 0,
     ) -> None:
@@ -207,7 +208,12 @@ class Store:
             config.expire_running_seconds,
             config.expire_finished_seconds,
         )
-        return cls(servers, expiry, config.record_format, config.redis_replicas)
+        return cls(
+            servers,
+            expiry,
+            record_format=config.record_format,
+            replicas=config.redis_replicas,
+        )
 
     def load(self, game_id: str) -> Game:
         """The game as it is now. Raises NoSuchGame and UnreadableRecord."""

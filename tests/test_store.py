@@ -466,7 +466,7 @@ NOT_A_HANG = 3.0
 
 def assert_everything_is_refused_soon(store: Store, game: Game) -> None:
     for ask in (
-        store.readiness,
+        store.condition,
         lambda: store.load(game.id),
         lambda: change(store, game),
         lambda: create(store),

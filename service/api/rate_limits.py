@@ -223,11 +223,14 @@ def _limit(name: str, rates: str) -> _Limit:
 def _refused(limit: _Limit, counted: Counted) -> RateLimited:
     """The refusal by the window that is full for the longest time."""
     left, window = max(
-        (left, window)
-        for left, window, count in zip(
-            counted.seconds_left, limit.windows, counted.counts, strict=True
-        )
-        if count >= window.most
+        (
+            (left, window)
+            for left, window, count in zip(
+                counted.seconds_left, limit.windows, counted.counts, strict=True
+            )
+            if count >= window.most
+        ),
+        key=lambda full: full[0],
     )
     return RateLimited(
         _WRONG_TOO_OFTEN if limit.name == _FAILURES else _TOO_OFTEN,

@@ -12,6 +12,7 @@ from ipaddress import IPv4Address
 from pathlib import Path
 
 import pytest
+import redis
 import requests
 from werkzeug.test import TestResponse
 
@@ -83,6 +84,16 @@ def test_when_the_time_is_up_it_goes_on(redis_url, address):
     assert refused.status_code == 429
     time.sleep(int(refused.headers["Retry-After"]))
     assert ask(house, "POST", "/v1/sandbox", address, json={}).status_code == 201
+
+
+def test_two_windows_can_be_full_for_equally_long(redis_url, address):
+    house = strict(redis_url, limit_create="1/minute;1/hour")
+    ask(house, "POST", "/v1/sandbox", address, json={})
+    for key in house.redis.scan_iter(f"rummy:limits:{{create:{address}}}:*"):
+        house.redis.pexpireat(key, round(1000 * time.time()) + 30_000)
+    answer = ask(house, "POST", "/v1/sandbox", address, json={})
+    assert code(answer) == "rate_limited"
+    assert int(answer.headers["Retry-After"]) <= 30
 
 
 def test_what_was_put_off_has_not_been_counted(redis_url, address):
@@ -282,6 +293,16 @@ def test_many_at_once_are_counted_one_by_one(each_redis_url):
     known = [each for each in counted if each is not None]
     assert sum(each.fits for each in known) == min(25, len(known))
     assert len(known) == 40
+
+
+def test_a_counter_whose_time_is_up_leaves_nothing_to_the_next_window(redis_url):
+    key = secrets.token_hex(8)
+    with redis.Redis.from_url(redis_url) as raw:
+        raw.set(f"rummy:limits:{{{key}}}:60", 25)  # as in its last millisecond: nothing is left
+        counted = Counters(Servers(redis_url, 5)).count(key, [Window(25, 60)])
+        assert counted is not None
+        assert (counted.fits, counted.counts, counted.seconds_left) == (True, (1,), (60,))
+        assert raw.pttl(f"rummy:limits:{{{key}}}:60") > 0
 
 
 # ---------------------------------------------------------------------------- on a real service
