@@ -166,6 +166,21 @@ def test_without_any_sentinel_the_primary_that_was_known_is_used(sentinels, capl
     assert [record.levelno for record in caplog.records] == [logging.WARNING] * 2
 
 
+def test_each_node_is_asked_once_and_one_that_has_left_not_at_all(nodes):
+    servers = Servers(nodes.url, 0.8)
+    asked = servers._finder._informants
+    for _ in range(3):
+        servers.doubt(servers.places()[0])
+        servers.look()
+        time.sleep(0.15)  # they are not asked more often
+    assert sorted(port for _, port in asked._hosts) == sorted(node.port for node in nodes.nodes)
+    asked.know([("127.0.0.1", 1)])
+    asked.know([("127.0.0.1", 2)])
+    named = [node.port for node in nodes.nodes[:4]]
+    assert sorted(port for _, port in asked._hosts) == [2, *sorted(named)]
+    assert asked._clients.keys() <= set(asked._hosts)
+
+
 @pytest.mark.parametrize("kind", ["sentinel", "cluster"])
 def test_servers_can_be_named_before_they_are_there(kind):
     (port,) = free_ports(1)
