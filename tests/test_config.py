@@ -78,6 +78,11 @@ def test_an_empty_variable_counts_as_not_set():
         "redis://[::1]:6379",
         "unix:///run/valkey.sock",
         "unix:///run/valkey.sock?db=1",
+        "redis+sentinel://a,b:26380,[::1]/games",
+        "redis+sentinel://user:secret@a:26379/games/3",
+        "rediss+sentinel://a/games?ssl_ca_certs=/etc/ca.pem&ssl_check_hostname=false",
+        "redis+cluster://a:6379,b",
+        "rediss+cluster://:secret@a?ssl_certfile=/etc/c.pem&ssl_keyfile=/etc/k.pem",
     ],
 )
 def test_these_addresses_of_a_redis_are_accepted(url):
@@ -98,6 +103,11 @@ def test_these_addresses_of_a_redis_are_accepted(url):
         ("RUMMY_REDIS_URL", "unix://valkey.sock", "an absolute path"),
         ("RUMMY_REDIS_URL", "redis://localhost/0?foo=bar", "nothing but db"),
         ("RUMMY_REDIS_URL", "redis://localhost?db=1&socket_timeout=9", "nothing but db"),
+        ("RUMMY_REDIS_URL", "redis://a,b", "one host"),
+        ("RUMMY_REDIS_URL", "redis+sentinel://a,b", "the name"),
+        ("RUMMY_REDIS_URL", "redis+cluster://a,,b", "a host before each comma"),
+        ("RUMMY_REDIS_URL", "redis+cluster://a/1", "a cluster has no databases"),
+        ("RUMMY_REDIS_REPLICAS", "-1", ">= 0"),
         ("RUMMY_REDIS_TIMEOUT_SECONDS", "soon", "`float`"),
         ("RUMMY_REDIS_TIMEOUT_SECONDS", "0", ">= 0.05"),
         ("RUMMY_REDIS_TIMEOUT_SECONDS", "inf", "<= 30"),
@@ -151,6 +161,23 @@ def test_a_misspelt_variable_is_refused_with_the_name_that_was_probably_meant():
 
 def test_the_password_of_a_refused_address_is_not_repeated():
     with pytest.raises(ConfigError) as refusal:
-        load_config({"RUMMY_REDIS_URL": "redis://user:secret@cache:port"})
+        load_config({"RUMMY_REDIS_URL": "rediss://user:secret@cache:port?ssl_password=secret&a=b"})
     assert "secret" not in str(refusal.value)
-    assert "redis://***@cache:port" in str(refusal.value)
+    assert "rediss://***@cache:port?ssl_password=***&a=b" in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "beside", "reason"),
+    [
+        ("redis://:s3cret@a", {"PASSWORD": "s3cret"}, "REDIS_PASSWORD: RUMMY_REDIS_URL has a"),
+        ("redis://me:s3cret@a", {"USERNAME": "me"}, "REDIS_USERNAME: RUMMY_REDIS_URL has a"),
+        ("redis://a", {"USERNAME": "me"}, "Expected RUMMY_REDIS_PASSWORD too"),
+        ("redis://a", {"SENTINEL_PASSWORD": "s3cret"}, r"Expected redis\+sentinel://"),
+        ("redis+sentinel://a/b", {"SENTINEL_USERNAME": "me"}, "RUMMY_REDIS_SENTINEL_PASSWORD too"),
+    ],
+)
+def test_users_and_passwords_that_do_not_fit_the_address_are_refused(url, beside, reason):
+    settings = {f"RUMMY_REDIS_{name}": value for name, value in beside.items()}
+    with pytest.raises(ConfigError, match=reason) as refusal:
+        load_config({"RUMMY_REDIS_URL": url, **settings})
+    assert "s3cret" not in str(refusal.value)
