@@ -73,11 +73,15 @@ def parse(text: str) -> RedisUrl:
         )
     scheme, _, variety = url.scheme.partition("+")
     kind = _KINDS[variety]
-    options = {"db"} if kind == "server" else set()
+    has_databases, has_tls = kind == "server", scheme == "rediss"
     asked = parse_qs(url.query, keep_blank_values=True)
-    if url.fragment or any(name not in options and not name.startswith("ssl_") for name in asked):
-        expected = "db and ssl_..." if options else "ssl_..."
-        raise ValueError(f"Expected nothing but {expected} after the question mark")
+    if url.fragment or any(
+        not (has_databases and name == "db") and not (has_tls and name.startswith("ssl_"))
+        for name in asked
+    ):
+        options = ["db"] * has_databases + ["ssl_..."] * has_tls
+        expected = f"nothing but {' and '.join(options)}" if options else "nothing"
+        raise ValueError(f"Expected {expected} after the question mark")
     login, at, hosts = url.netloc.rpartition("@")
     if scheme == "unix":
         if not url.path.startswith("/"):

@@ -33,6 +33,11 @@ _NOTIFY_SECONDS = 1.0
 
 _GLANCE_SECONDS = 0.05
 
+_MOST_ACCEPTED = 16
+"""So many connections a worker takes before it goes on with the requests of others. With gunicorn's
+1 the workers share them evenly, but behind a thousand that came at once the next one waits for a
+minute; with gevent's 100 one worker would have nearly all."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -82,7 +87,7 @@ class Worker(GeventWorker):
             for listener in self.sockets
         ]
         for server in servers:
-            server.max_accept = 1  # so that the workers share them
+            server.max_accept = _MOST_ACCEPTED
             server.start()
         while self.alive:
             self.notify()

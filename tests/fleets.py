@@ -47,9 +47,13 @@ class Node:
         self.port = port
         self.directory = directory
         self._password = password
-        self._options = {"port": port, "bind": "127.0.0.1", "dir": directory} | dict(options)
+        self._options = options
         self._process: subprocess.Popen[bytes] | None = None
         directory.mkdir()
+        # They write into it themselves whom they follow, or watch over.
+        self._file = directory / "conf"
+        settings = {"port": port, "bind": "127.0.0.1", "dir": directory} | dict(options)
+        self._file.write_text("".join(f"{name} {value}\n" for name, value in settings.items()))
 
     @property
     def host(self) -> str:
@@ -61,17 +65,9 @@ class Node:
 
     def start(self, binary: Path | None = None) -> None:
         """Not from a thread that ends soon: the server ends with it."""
-        command = [str(binary or find_binary())]
+        command = [str(binary or find_binary()), str(self._file)]
         if "sentinel" in self._options:
-            # A sentinel writes into its file what it finds out.
-            file = self.directory / "sentinel.conf"
-            if not file.exists():
-                lines = [f"port {self.port}", "bind 127.0.0.1", f"dir {self.directory}"]
-                file.write_text("\n".join([*lines, str(self._options["sentinel"])]))
-            command += [str(file), "--sentinel"]
-        else:
-            for name, value in self._options.items():
-                command += [f"--{name}", *str(value).split(" ")]
+            command.append("--sentinel")
         with (self.directory / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 command,
@@ -282,7 +278,7 @@ def sentinel_set(
     ]
     primary = nodes[0]
     lines = [
-        f"sentinel monitor {SET_NAME} 127.0.0.1 {primary.port} 2",
+        f"monitor {SET_NAME} 127.0.0.1 {primary.port} 2",
         f"sentinel down-after-milliseconds {SET_NAME} {DOWN_AFTER_MS}",
         f"sentinel failover-timeout {SET_NAME} 6000",
         f"sentinel parallel-syncs {SET_NAME} 2",
@@ -309,6 +305,7 @@ def sentinel_set(
             until(node.is_up)
         for replica in nodes[1:]:
             replica.ask("REPLICAOF", "127.0.0.1", primary.port)
+            replica.ask("CONFIG", "REWRITE")
         # Replicas are known as soon as a sentinel looks, which is every ten seconds.
         until(lambda: len(fleet.replicas(primary)) == replicas)
         for sentinel in sentinels:
@@ -428,7 +425,7 @@ def _follows(node: Node, primary: Node) -> bool:
 
 def _options(more: Options) -> dict[str, object]:
     return {
-        "save": "",
+        "save": '""',
         "appendonly": "yes",
         "appendfsync": "everysec",
         "repl-diskless-sync-delay": 0,

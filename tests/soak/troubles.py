@@ -117,8 +117,9 @@ def half_sent(setting: Setting) -> None:
 
 
 def silent(setting: Setting) -> None:
-    """Many connect and say nothing."""
+    """Many connect and say nothing; who comes after them is served all the same."""
     with _connections(setting, setting.crowd):
+        assert requests.get(f"{setting.service.address}/healthz", timeout=60).status_code == 200
         setting.wait_for_moves(setting.seconds)
 
 
