@@ -17,7 +17,8 @@ import pytest
 import requests
 from redis.crc import key_slot
 
-from tests.fleets import Fleet, Moving, can_move_at_once, move_at_once, until
+from tests.fleets import Fleet, Moving, can_move_at_once, move_at_once
+from tests.patience import until
 from tests.scale.conftest import Dock
 from tests.scale.matches import PATIENCE, Match, Reader, Table
 from tests.serving import serving

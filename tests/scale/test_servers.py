@@ -25,8 +25,8 @@ from tests.fleets import (
     id_in_slot,
     move_at_once,
     sentinel_set,
-    until,
 )
+from tests.patience import until
 from tests.test_store import EXPIRY, LATER, change, create, key, log, new_id, table
 
 NOT_A_HANG = 4.0
