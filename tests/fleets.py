@@ -30,7 +30,6 @@ from service.embedded import find_binary
 from service.processes import end_with_parent
 from tests.patience import until
 
-PATIENCE = 120.0
 SET_NAME = "games"
 DOWN_AFTER_MS = 1000
 NODE_TIMEOUT_MS = 1500

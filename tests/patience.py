@@ -3,8 +3,11 @@
 import time
 from collections.abc import Callable
 
+PATIENCE = 120.0
+"""Seconds; what is not there by then will not come."""
 
-def until(condition: Callable[[], object], seconds: float = 120.0) -> None:
+
+def until(condition: Callable[[], object], seconds: float = PATIENCE) -> None:
     """Return as soon as it is so; fail if it is not in time."""
     deadline = time.monotonic() + seconds
     while not condition():

@@ -16,7 +16,6 @@ from service.game import Game, Joined, Remembered
 from service.servers import Credentials, Servers
 from service.store import Mark, Store
 from tests.fleets import (
-    PATIENCE,
     Fleet,
     Moving,
     Node,
@@ -26,7 +25,7 @@ from tests.fleets import (
     move_at_once,
     sentinel_set,
 )
-from tests.patience import until
+from tests.patience import PATIENCE, until
 from tests.test_store import EXPIRY, LATER, change, create, key, log, new_id, table
 
 NOT_A_HANG = 4.0
