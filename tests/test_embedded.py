@@ -15,6 +15,7 @@ import redis
 from service.embedded import EmbeddedStore, EmbeddedStoreError
 from tests.fleets import raw_client
 from tests.patience import until
+from tests.serving import is_alive
 from tests.small_disk import NoDisk, SmallDisk, small_disk
 
 
@@ -33,13 +34,6 @@ def answers(url: str) -> bool:
         with redis.Redis.from_url(url) as client:
             return client.ping()
     except redis.ConnectionError:
-        return False
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
         return False
 
 

@@ -21,7 +21,8 @@ from service.config import Config
 from service.embedded import EmbeddedStore
 from tests.http.tables import House
 from tests.patience import until
-from tests.watched import Watched, command, watching
+from tests.serving import command
+from tests.watched import Watched, watching
 
 Samples = dict[str, float]
 

@@ -26,13 +26,13 @@ from service.api import contract
 from service.game import Logged
 from service.rummy.model import Drew
 from service.servers import _Slots
-from tests import test_server
+from tests import serving
 from tests.contract import CheckedClient
 from tests.http.simple_player import choose
 from tests.http.sse import PATIENCE, Follower, Line, Reader
 from tests.http.tables import House, QuickContract, Table
 from tests.patience import until
-from tests.test_server import Service, children, command, serving
+from tests.serving import Service, children, command
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
 
@@ -69,8 +69,8 @@ def data() -> Iterator[Path]:
 def service(data: Path) -> Iterator[Service]:
     """A service with two workers that says nothing but its greeting, whatever its clients do."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(test_server, "RUMMY", [sys.executable, "-c", IMPATIENT])
-        with serving(data, "--workers", "2") as running:
+        patch.setattr(serving, "RUMMY", [sys.executable, "-c", IMPATIENT])
+        with serving.serving(data, "--workers", "2") as running:
             yield running
             running.process.terminate()
             running.process.wait(15)
@@ -397,7 +397,7 @@ print(slots._free, len(slots._waiting), *served, sep=",")
 def test_who_is_killed_while_waiting_for_the_store_takes_no_turn_away():
     ended = subprocess.run(
         [sys.executable, "-c", KILLED_WHILE_WAITING],
-        cwd=test_server.ROOT,
+        cwd=serving.ROOT,
         capture_output=True,
         text=True,
         timeout=60,

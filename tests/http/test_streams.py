@@ -44,7 +44,7 @@ from tests.http.sse import (
 from tests.http.tables import House, Player, QuickContract, Table, code
 from tests.patience import until
 from tests.positions import CALLABLE
-from tests.test_server import Service, children, serving
+from tests.serving import Service, children, serving
 
 SILENCE = 60.0
 
