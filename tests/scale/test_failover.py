@@ -17,10 +17,11 @@ import pytest
 import requests
 from redis.crc import key_slot
 
-from tests.fleets import Fleet, Moving, can_move_at_once, move_at_once, until
+from tests.fleets import Fleet, Moving, can_move_at_once, move_at_once
+from tests.patience import until
 from tests.scale.conftest import Dock
 from tests.scale.matches import PATIENCE, Match, Reader, Table
-from tests.serving import serving
+from tests.serving import served_at
 
 TRIALS = int(os.environ.get("TRIALS", "1"))
 TABLES = 4
@@ -36,7 +37,7 @@ def services(fleet: Fleet, directory: Path, replicas: int) -> Iterator[list[str]
     """The addresses of two of them, on different ports."""
     settings = {"RUMMY_REDIS_URL": fleet.url, "RUMMY_REDIS_REPLICAS": str(replicas)}
     with ExitStack() as stack:
-        addresses = [stack.enter_context(serving(directory, **settings)) for _ in range(2)]
+        addresses = [stack.enter_context(served_at(directory, **settings)) for _ in range(2)]
         for address in addresses:
             until(lambda address=address: requests.get(f"{address}/readyz", timeout=60).ok)
         yield addresses
