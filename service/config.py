@@ -18,6 +18,7 @@ _DAY = 86_400
 _MOST = 1_000_000
 _LONGEST_WINDOW = 30 * _DAY
 _ORIGIN = re.compile(r"\*|https?://[a-z0-9.-]+(:[1-9][0-9]{0,4})?")
+_SSL_PASSWORD = re.compile(r"([?&]ssl_password=)[^&]*")
 Expiry = Annotated[int, Meta(ge=1, le=3650 * _DAY)]
 
 
@@ -174,7 +175,8 @@ def _hint(variable: str, known: list[str]) -> str:
 
 
 def _masked(text: str) -> str:
-    """The text without the password that a URL may carry, for messages."""
+    """The text without the passwords that a URL may carry, for messages."""
+    text = _SSL_PASSWORD.sub(r"\1***", text)
     before, at, host = text.rpartition("@")
     scheme, slashes, _ = before.partition("://")
     return f"{scheme}{slashes}***{at}{host}" if at else text

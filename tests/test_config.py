@@ -219,6 +219,6 @@ def test_a_misspelt_variable_is_refused_with_the_name_that_was_probably_meant():
 
 def test_the_password_of_a_refused_address_is_not_repeated():
     with pytest.raises(ConfigError) as refusal:
-        load_config({"RUMMY_REDIS_URL": "redis://user:secret@cache:port"})
+        load_config({"RUMMY_REDIS_URL": "rediss://user:secret@cache:port?ssl_password=secret&a=b"})
     assert "secret" not in str(refusal.value)
-    assert "redis://***@cache:port" in str(refusal.value)
+    assert "rediss://***@cache:port?ssl_password=***&a=b" in str(refusal.value)

@@ -13,7 +13,8 @@ import requests
 
 from service import current
 from service.logs import JsonLines, TextLines
-from tests.watched import Watched, until, watching
+from tests.patience import until
+from tests.watched import Watched, watching
 
 JSON = {"RUMMY_LOG_FORMAT": "json", "RUMMY_LOG_LEVEL": "info"}
 KEY = "key-that-opens-a-seat-again"

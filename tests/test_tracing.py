@@ -10,8 +10,9 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from tests.test_server import rummy
-from tests.watched import Watched, until, watching
+from tests.patience import until
+from tests.serving import rummy
+from tests.watched import Watched, watching
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
 

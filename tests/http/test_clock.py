@@ -25,7 +25,7 @@ from tests.http.simple_player import choose
 from tests.http.tables import EXPIRY, Clock, House, Player, Table, assert_no_card_is_lost, code
 from tests.http.test_races import at_once
 from tests.positions import CALLABLE, position
-from tests.test_server import serving
+from tests.serving import serving
 from tests.turn_order import TurnOrder
 
 SECONDS = 60

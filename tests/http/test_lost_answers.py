@@ -31,6 +31,8 @@ from service.store import Mark
 from service.tokens import game_id_for, hash_of, new_game_id
 from tests.contract import CheckedClient
 from tests.http.tables import House, Player, QuickContract, Table, assert_no_card_is_lost
+from tests.patience import until
+from tests.serving import is_alive
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
 
@@ -489,17 +491,3 @@ def insist(request: Callable[[], requests.Response]) -> Any:
             assert answer.status_code == 200, answer.text
             return answer.json()
         assert time.monotonic() < deadline
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False

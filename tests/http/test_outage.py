@@ -19,6 +19,7 @@ from tests.http.ledger import Ledger
 from tests.http.simple_player import choose
 from tests.http.tables import House, Table, code
 from tests.http.test_races import at_once
+from tests.patience import until
 
 SOON = 1.5
 """Seconds within which a store that does not answer is told."""
@@ -45,13 +46,6 @@ def revive(valkey: EmbeddedStore, house: House) -> None:
     """Start the server again, and wait until it answers."""
     until(valkey.revive)
     until(lambda: house.client().get("/readyz").status_code == 200)
-
-
-def until(condition, seconds: float = 10.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
 
 
 REQUESTS = {

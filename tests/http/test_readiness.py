@@ -17,6 +17,7 @@ from service.config import Config
 from service.embedded import EmbeddedStore
 from tests.contract import CheckedClient
 from tests.http.tables import House, code
+from tests.patience import until
 
 
 @pytest.fixture
@@ -30,13 +31,6 @@ def valkey() -> Iterator[EmbeddedStore]:
 def own(valkey) -> House:
     """The service on that server."""
     return House(valkey.url)
-
-
-def until(condition, seconds: float = 10.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
 
 
 def told(house: House) -> str:

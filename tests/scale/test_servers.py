@@ -17,7 +17,6 @@ from service.game import Game, Joined, Remembered
 from service.servers import Credentials, Servers
 from service.store import Mark, Store
 from tests.fleets import (
-    PATIENCE,
     Fleet,
     Moving,
     Node,
@@ -26,8 +25,8 @@ from tests.fleets import (
     id_in_slot,
     move_at_once,
     sentinel_set,
-    until,
 )
+from tests.patience import PATIENCE, until
 from tests.test_store import EXPIRY, LATER, change, create, key, log, new_id, table
 
 NOT_A_HANG = 4.0
@@ -171,6 +170,21 @@ def test_without_any_sentinel_the_primary_that_was_known_is_used(sentinels, capl
         game = change(store, game)
     assert is_unavailable(lambda: store_of(sentinels).load(game.id))
     assert [record.levelno for record in caplog.records] == [logging.WARNING] * 2
+
+
+def test_each_node_is_asked_once_and_one_that_has_left_not_at_all(nodes):
+    servers = Servers(nodes.url, 0.8)
+    asked = servers._finder._informants
+    for _ in range(3):
+        servers.doubt(servers.places()[0])
+        servers.look()
+        time.sleep(0.15)  # they are not asked more often
+    assert sorted(port for _, port in asked._hosts) == sorted(node.port for node in nodes.nodes)
+    asked.know([("127.0.0.1", 1)])
+    asked.know([("127.0.0.1", 2)])
+    named = [node.port for node in nodes.nodes[:4]]
+    assert sorted(port for _, port in asked._hosts) == [2, *sorted(named)]
+    assert asked._clients.keys() <= set(asked._hosts)
 
 
 @pytest.mark.parametrize("kind", ["sentinel", "cluster"])
