@@ -81,7 +81,7 @@ class Worker(GeventWorker):
         servers = [
             StreamServer(
                 listener,
-                handle=partial(self.handle, listener),
+                handle=partial(self.handle, _Named(listener.getsockname())),
                 spawn=Pool(self.worker_connections),
             )
             for listener in self.sockets
@@ -151,7 +151,7 @@ class Worker(GeventWorker):
         try:
             super().handle_request(listener_name, req, sock, addr)
         except OSError as error:
-            self.log.debug("A client is gone: %s", error)
+            _log.debug("A client is gone: %s", error)
             raise StopIteration from None
         finally:
             body.answered()
@@ -175,6 +175,16 @@ class Worker(GeventWorker):
         with suppress(OSError):  # it may be gone
             seen.code = refuse(client, seen.status, {observation.HEADER: seen.id})
         observation.tell(seen)
+
+
+class _Named:
+    """What gunicorn asks a listener, which may be closed before the turn of a client comes."""
+
+    def __init__(self, name: Any) -> None:
+        self._name = name
+
+    def getsockname(self) -> Any:
+        return self._name
 
 
 def _log_exception(context: object, kind: Any, error: Any, trace: Any) -> None:

@@ -166,6 +166,21 @@ def test_workers_go_when_those_that_replace_them_serve_and_not_before(tmp_path):
         assert service.make_table() == 201
 
 
+def test_who_was_let_in_just_before_the_end_is_answered(tmp_path):
+    with serving(tmp_path, "--workers", "1") as service:
+        wait_until(service.is_ready, 30)
+        (worker,) = set(children(service.process.pid)) - {service.valkey()}
+        os.kill(worker, signal.SIGSTOP)
+        with ExitStack() as stack:
+            waiting = [stack.enter_context(service.connection()) for _ in range(8)]
+            for connection in waiting:
+                connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+            os.kill(worker, signal.SIGTERM)
+            os.kill(worker, signal.SIGCONT)
+            # Those that it has not let in are for its successor.
+            assert [connection.recv(12) for connection in waiting] == [b"HTTP/1.1 200"] * 8
+
+
 def test_with_a_redis_named_no_other_is_started(tmp_path, redis_url):
     with serving(tmp_path / "data", "--workers", "1", RUMMY_REDIS_URL=redis_url) as service:
         assert service.make_table() == 201
