@@ -434,7 +434,7 @@ def test_who_comes_to_force_a_turn_that_has_just_been_ended_sees_how(redis_url, 
     card = player.draw("stock").json["game"]["hand"][0]
     clock.forward(SECONDS / 2)
     alter(table, due=clock.now)
-    store = Overtaken(redis_url, 2, EXPIRY)
+    store = Overtaken(Servers(redis_url, 2), EXPIRY)
     store.meanwhile = lambda: player.play(f"discard {card}")
     ahead = House(redis_url, clock)
     ahead.app.extensions["tables"] = Tables(store, Watch(Servers(redis_url, 2)), clock)
