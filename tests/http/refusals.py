@@ -625,8 +625,8 @@ def too_often(house: House) -> TestResponse:
         from_anywhere = {"REMOTE_ADDR": str(IPv4Address(secrets.randbits(32)))}
         client.post("/v1/sandbox", json={}, environ_overrides=from_anywhere)
         answer = client.post("/v1/sandbox", json={}, environ_overrides=from_anywhere)
-        # The store measures the minute, and the answer is recorded: it has to be the same each time,
-        # however long the first one took.
+        # The store measures the minute, and the answer is recorded: it has to be the same each
+        # time, however long the first one took.
         if answer.json["params"]["retry_after_seconds"] == 60:
             return answer
 
