@@ -22,11 +22,21 @@ _SSL_PASSWORD = re.compile(r"([?&]ssl_password=)[^&]*")
 Expiry = Annotated[int, Meta(ge=1, le=3650 * _DAY)]
 
 
+_OF_A_NAMED_REDIS = {
+    "redis_username",
+    "redis_password",
+    "redis_sentinel_username",
+    "redis_sentinel_password",
+    "redis_replicas",
+}
+"""What means nothing for the store that the service runs itself."""
+
+
 class Config(msgspec.Struct, frozen=True, kw_only=True):
     """What an operator can set: field `x_y` is read from the variable `RUMMY_X_Y`.
 
-    `redis_url` None stands for the Valkey that `rummy serve` starts itself, which the other
-    settings of a Redis do not concern. `redis_replicas`: so many replicas have a change before it
+    `redis_url` None stands for the Valkey that `rummy serve` starts itself; then the other settings
+    of a Redis are refused. `redis_replicas`: so many replicas have a change before it
     is acknowledged. `proxies` is the number of reverse proxies in front whose X-Forwarded headers
     are believed. `record_format` is the layout that games are written in; both are read.
     The `limit_` fields are rates as the package limits writes them, such as "60/minute;1000/day";
@@ -104,7 +114,7 @@ def load_config(environ: Mapping[str, str]) -> Config:
             except ValueError as error:
                 reason = str(error).removesuffix(", got `str`")
                 problems.append(f"{variable}={_masked(text)!r}: {reason}")
-    problems += _joint_problems(values)
+    problems += _joint_problems(values, bool(environ.get(PREFIX + "REDIS_URL", "").strip()))
     if problems:
         raise ConfigError(problems)
     return Config(**values)
@@ -151,12 +161,14 @@ def _origins(text: str) -> tuple[str, ...]:
     return origins
 
 
-def _joint_problems(values: Mapping[str, Any]) -> Iterator[str]:
+def _joint_problems(values: Mapping[str, Any], is_named: bool) -> Iterator[str]:
     """What is wrong with users and passwords beside the URL; never what they are."""
+    name = PREFIX + "REDIS_URL"
     if "redis_url" not in values:
+        for field in () if is_named else sorted(_OF_A_NAMED_REDIS & values.keys()):
+            yield f"{PREFIX}{field.upper()}: Expected {name} too"
         return
     url = parse(values["redis_url"])
-    name = PREFIX + "REDIS_URL"
     if "redis_password" in values and url.has_password:
         yield f"{PREFIX}REDIS_PASSWORD: {name} has a password already; give one of them"
     if "redis_username" in values and url.has_username:

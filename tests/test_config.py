@@ -192,8 +192,18 @@ def test_passwords_that_do_not_fit_the_address_are_refused_and_not_repeated(url,
     assert not any(secret in problem for secret in ("secret", "geheim"))
 
 
-def test_passwords_do_not_concern_the_store_that_the_service_runs_itself():
-    load_config({"RUMMY_REDIS_PASSWORD": "secret", "RUMMY_REDIS_SENTINEL_USERNAME": "x"})
+def test_what_is_about_a_redis_wants_to_know_which():
+    """Or the service would keep the games itself, and nobody would notice."""
+    about = {"RUMMY_REDIS_PASSWORD": "secret", "RUMMY_REDIS_REPLICAS": "1"}
+    for url in ({}, {"RUMMY_REDIS_URL": " "}):
+        with pytest.raises(ConfigError) as refusal:
+            load_config(about | url)
+        assert refusal.value.problems == [
+            "RUMMY_REDIS_PASSWORD: Expected RUMMY_REDIS_URL too",
+            "RUMMY_REDIS_REPLICAS: Expected RUMMY_REDIS_URL too",
+        ]
+    with pytest.raises(ConfigError, match=r"^RUMMY_REDIS_URL=.*\Z"):
+        load_config(about | {"RUMMY_REDIS_URL": "http://cache"})
 
 
 def test_the_password_of_a_refused_address_of_many_is_not_repeated():
