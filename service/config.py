@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import msgspec
 from limits import parse_many
@@ -121,6 +121,8 @@ def _parse(field: msgspec.structs.FieldInfo, text: str) -> Any:
         return _rates(text)
     if field.name in {"log_level", "log_format"}:
         text = text.lower()
+    if get_origin(field.type) is Literal and text not in map(str, get_args(field.type)):
+        raise ValueError(f"Expected {' or '.join(map(str, get_args(field.type)))}")
     return msgspec.convert(text, field.type, strict=False)
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import requests
 
+from tests.patience import PATIENCE
+
 ROOT = Path(__file__).parents[1]
 RUMMY = (sys.executable, "-c", "from service.cli import main; main(prog_name='rummy')")
 """The command, whether it is installed or not."""
@@ -34,7 +36,7 @@ class Service:
         self.url = found.group()
 
     def get(self, path: str, **options) -> requests.Response:
-        return requests.get(self.url + path, timeout=10, **options)
+        return requests.get(self.url + path, timeout=PATIENCE, **options)
 
     def is_ready(self) -> bool:
         try:
@@ -43,7 +45,7 @@ class Service:
             return False
 
     def make_table(self) -> int:
-        answer = requests.post(f"{self.url}/v1/games", json=TABLE, timeout=10)
+        answer = requests.post(f"{self.url}/v1/games", json=TABLE, timeout=PATIENCE)
         return answer.status_code
 
     def connection(self) -> socket.socket:

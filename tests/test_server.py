@@ -15,6 +15,7 @@ import pytest
 import requests
 
 from service.processes import usable_cores
+from tests.patience import PATIENCE
 from tests.patience import until as wait_until
 from tests.serving import ENVIRONMENT, ROOT, TABLE, children, is_alive, rummy, serving
 
@@ -57,7 +58,9 @@ def test_who_only_keeps_a_connection_open_does_not_keep_it_from_ending(tmp_path)
     with serving(tmp_path) as service, ExitStack() as sessions:
         silent = sessions.enter_context(service.connection())
         for _ in range(8):
-            sessions.enter_context(requests.Session()).get(f"{service.url}/healthz", timeout=10)
+            sessions.enter_context(requests.Session()).get(
+                f"{service.url}/healthz", timeout=PATIENCE
+            )
         service.process.terminate()
         assert service.ends_within(8)
         assert silent.recv(1) == b""
@@ -92,7 +95,7 @@ def test_it_can_be_ended_before_its_workers_are_ready(tmp_path):
 
 def test_ctrl_c_reaches_all_at_once_and_ends_all_without_a_word(tmp_path):
     with serving(tmp_path) as service, requests.Session() as waiting:
-        waiting.get(f"{service.url}/healthz", timeout=10)
+        waiting.get(f"{service.url}/healthz", timeout=PATIENCE)
         processes = children(service.process.pid)
         os.killpg(service.process.pid, signal.SIGINT)
         assert service.ends_within(8)

@@ -371,7 +371,7 @@ KILLED_WHILE_WAITING = """
 from gevent import monkey
 monkey.patch_all()
 import gevent
-from service.store import _Slots
+from service.servers import _Slots
 
 slots = _Slots(2)
 served = []

@@ -2,11 +2,8 @@
 
 import os
 import signal
-import tempfile
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from random import Random
 from threading import Event
 
@@ -23,19 +20,6 @@ from tests.patience import until
 
 SOON = 1.5
 """Seconds within which a store that does not answer is told."""
-
-
-@pytest.fixture
-def valkey() -> Iterator[EmbeddedStore]:
-    """A server of the test's own, free to be killed; its socket's path has to be short."""
-    with tempfile.TemporaryDirectory() as directory, EmbeddedStore(Path(directory)) as store:
-        yield store
-
-
-@pytest.fixture
-def fragile(valkey) -> House:
-    """The service on a store that can be killed."""
-    return House(valkey.url)
 
 
 def kill(valkey: EmbeddedStore) -> None:

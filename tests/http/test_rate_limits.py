@@ -5,11 +5,9 @@ import os
 import re
 import secrets
 import signal
-import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from ipaddress import IPv4Address
-from pathlib import Path
 
 import pytest
 import redis
@@ -19,7 +17,6 @@ from werkzeug.test import TestResponse
 from service.api.rate_limits import LIMITED
 from service.config import Config
 from service.counters import Counters, Window
-from service.embedded import EmbeddedStore
 from service.servers import Servers
 from service.tokens import hash_of
 from tests.contract import operations_of
@@ -244,12 +241,6 @@ def test_counting_is_one_round_trip_however_many_windows_there_are(redis_url, ad
     trips(house)
     trips(free)
     assert trips(house) == trips(free) + 1
-
-
-@pytest.fixture
-def valkey():
-    with tempfile.TemporaryDirectory() as directory, EmbeddedStore(Path(directory)) as store:
-        yield store
 
 
 @pytest.mark.parametrize("trouble", [signal.SIGKILL, signal.SIGSTOP], ids=["dead", "stalled"])

@@ -11,6 +11,7 @@ from typing import TypeVar
 import pytest
 from redis.crc import key_slot
 
+from service import metrics
 from service.errors import NoSuchGame, StoreUnavailable
 from service.game import Game, Joined, Remembered
 from service.servers import Credentials, Servers
@@ -32,6 +33,12 @@ NOT_A_HANG = 4.0
 """Seconds; the aim is one, but the machines that run tests can be slow."""
 
 Answer = TypeVar("Answer")
+
+
+def missed_by_replicas() -> float:
+    """How many changes the metrics say were on too few of them."""
+    (errors,) = metrics.STORE_ERRORS.collect()
+    return next(one.value for one in errors.samples if one.labels["error"] == "replicas")
 
 
 def store_of(fleet: Fleet, replicas: int = 0) -> Store:
@@ -242,7 +249,9 @@ def test_without_its_replica_a_change_is_not_called_stored(fleet):
         replica.stall()
     remembered = Remembered(request=mark.request, version=2, first=1, last=0, seat=0, salt="")
     after = table(**{name: getattr(game, name) for name in ("id", "seats")}, version=2)
+    before = missed_by_replicas()
     assert is_unavailable(lambda: store.commit(after, (), mark, remembered))
+    assert missed_by_replicas() == before + 1
     assert lenient.load_marked(game.id, mark) == (after, remembered)
     assert is_unavailable(lambda: store.load_marked(game.id, mark))
     assert is_unavailable(lambda: store.commit(after, (), mark, remembered))
