@@ -37,7 +37,7 @@ class Service:
         self.url = found.group()
 
     def get(self, path: str, **options) -> requests.Response:
-        return requests.get(self.url + path, timeout=10, **options)
+        return requests.get(self.url + path, timeout=60, **options)
 
     def is_ready(self) -> bool:
         try:
@@ -46,7 +46,7 @@ class Service:
             return False
 
     def make_table(self) -> int:
-        answer = requests.post(f"{self.url}/v1/games", json=TABLE, timeout=10)
+        answer = requests.post(f"{self.url}/v1/games", json=TABLE, timeout=60)
         return answer.status_code
 
     def connection(self) -> socket.socket:
@@ -156,7 +156,7 @@ def test_who_only_keeps_a_connection_open_does_not_keep_it_from_ending(tmp_path)
     with serving(tmp_path) as service, ExitStack() as sessions:
         silent = sessions.enter_context(service.connection())
         for _ in range(8):
-            sessions.enter_context(requests.Session()).get(f"{service.url}/healthz", timeout=10)
+            sessions.enter_context(requests.Session()).get(f"{service.url}/healthz", timeout=60)
         service.process.terminate()
         assert service.ends_within(8)
         assert silent.recv(1) == b""
@@ -179,11 +179,13 @@ def test_a_request_that_is_being_sent_when_it_is_told_to_end_is_answered(tmp_pat
         assert service.process.returncode == 0
 
 
-def test_it_can_be_ended_before_its_workers_are_ready(tmp_path):
+@pytest.mark.parametrize("begun", [0, 0.2, 0.6])
+@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
+def test_it_can_be_ended_before_its_workers_are_ready(tmp_path, sign, begun):
     with serving(tmp_path) as service:
         wait_until(lambda: len(children(service.process.pid)) == 3)
-        time.sleep(0.3)  # until they are in the middle of it
-        service.process.terminate()
+        time.sleep(begun)
+        service.process.send_signal(sign)
         assert service.ends_within(8)
         assert service.process.returncode == 0
         assert service.process.stdout.read() == ""
@@ -191,7 +193,7 @@ def test_it_can_be_ended_before_its_workers_are_ready(tmp_path):
 
 def test_ctrl_c_reaches_all_at_once_and_ends_all_without_a_word(tmp_path):
     with serving(tmp_path) as service, requests.Session() as waiting:
-        waiting.get(f"{service.url}/healthz", timeout=10)
+        waiting.get(f"{service.url}/healthz", timeout=60)
         processes = children(service.process.pid)
         os.killpg(service.process.pid, signal.SIGINT)
         assert service.ends_within(8)
