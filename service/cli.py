@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,7 +21,7 @@ from service.replay import Document, decoded
 from service.rummy.notation import read
 from service.rummy.record import DealRecord
 from service.telling import told, told_record
-from service.terminal import failure, say
+from service.terminal import failure, refuse_environment, say
 from service.verify import checked
 
 _MOST_WORKERS = 64
@@ -95,10 +94,7 @@ def serve(host: str, port: int, workers: int, data_dir: Path) -> None:
             load_config(os.environ), host=host, port=port, workers=workers, data_directory=data_dir
         )
     except ConfigError as error:
-        click.echo("The environment cannot be used:", err=True)
-        for problem in error.problems:
-            click.echo(f"  {problem}", err=True)
-        sys.exit(2)
+        refuse_environment(error.problems)
     except (ServerError, EmbeddedStoreError) as error:
         raise click.ClickException(str(error)) from error
 

@@ -23,7 +23,7 @@ from service.embedded import EmbeddedStore, EmbeddedStoreError, running_at
 from service.errors import RummyError, StoreUnavailable
 from service.game import STATUSES, Status
 from service.rummy.rules import PRESETS
-from service.terminal import failure, printable, say
+from service.terminal import failure, printable, refuse_environment, say
 
 if TYPE_CHECKING:
     from service.admin import Admin, Found, Listed, Shown
@@ -271,10 +271,7 @@ def _telling_what_fails() -> Iterator[None]:
     try:
         yield
     except ConfigError as error:
-        click.echo("The environment cannot be used:", err=True)
-        for problem in error.problems:
-            click.echo(f"  {printable(problem)}", err=True)
-        sys.exit(2)
+        refuse_environment(error.problems)
     except EmbeddedStoreError as error:
         raise click.ClickException(str(error)) from error
     except StoreUnavailable as error:

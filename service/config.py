@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import msgspec
 from limits import parse_many
@@ -18,6 +18,7 @@ _DAY = 86_400
 _MOST = 1_000_000
 _LONGEST_WINDOW = 30 * _DAY
 _ORIGIN = re.compile(r"\*|https?://[a-z0-9.-]+(:[1-9][0-9]{0,4})?")
+_SSL_PASSWORD = re.compile(r"([?&]ssl_password=)[^&]*")
 Expiry = Annotated[int, Meta(ge=1, le=3650 * _DAY)]
 
 
@@ -120,6 +121,8 @@ def _parse(field: msgspec.structs.FieldInfo, text: str) -> Any:
         return _rates(text)
     if field.name in {"log_level", "log_format"}:
         text = text.lower()
+    if get_origin(field.type) is Literal and text not in map(str, get_args(field.type)):
+        raise ValueError(f"Expected {' or '.join(map(str, get_args(field.type)))}")
     return msgspec.convert(text, field.type, strict=False)
 
 
@@ -172,7 +175,8 @@ def _hint(variable: str, known: list[str]) -> str:
 
 
 def _masked(text: str) -> str:
-    """The text without the password that a URL may carry, for messages."""
+    """The text without the passwords that a URL may carry, for messages."""
+    text = _SSL_PASSWORD.sub(r"\1***", text)
     before, at, host = text.rpartition("@")
     scheme, slashes, _ = before.partition("://")
     return f"{scheme}{slashes}***{at}{host}" if at else text

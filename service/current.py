@@ -10,6 +10,7 @@ import time
 from contextvars import ContextVar
 
 _ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
+_TOKEN = re.compile(r"[a-z2-7]{16}\.[A-Za-z0-9_-]{43}")
 
 
 class Request:
@@ -66,9 +67,12 @@ def request() -> Request | None:
 
 
 def begin(method: str, wanted_id: str | None = None) -> Request:
-    """A request begins: with the id that its sender gave it, if it can be used, or a new one."""
-    request_id = wanted_id if wanted_id and _ID.fullmatch(wanted_id) else secrets.token_hex(12)
-    began = Request(request_id, method)
+    """A request begins: with the id that its sender gave it, if it can be used, or a new one.
+
+    It is logged, so the token of a seat cannot.
+    """
+    can_be_used = wanted_id and _ID.fullmatch(wanted_id) and not _TOKEN.search(wanted_id)
+    began = Request(wanted_id if wanted_id and can_be_used else secrets.token_hex(12), method)
     _current.set(began)
     return began
 

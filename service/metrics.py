@@ -126,11 +126,11 @@ STORE_SECONDS = Histogram(
 STORE_ERRORS = Counter(
     "rummy_store_errors",
     "Calls to the store that failed: no `connection`, no answer in time (`timeout`), a change that "
-    "was refused (`read_only`), or anything (`refused`).",
+    "was refused (`read_only`) or is on too few `replicas`, or anything (`refused`).",
     ["error"],
     registry=_registry,
 )
-for _error in ("connection", "timeout", "read_only", "refused"):
+for _error in ("connection", "timeout", "read_only", "replicas", "refused"):
     STORE_ERRORS.labels(_error)
 STORE_QUEUE = Gauge(
     "rummy_store_queue",

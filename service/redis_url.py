@@ -25,6 +25,18 @@ _SCHEMES = {
     "redis+cluster",
     "rediss+cluster",
 }
+_OF_TLS = {
+    "ssl_ca_certs",
+    "ssl_ca_data",
+    "ssl_ca_path",
+    "ssl_cert_reqs",
+    "ssl_certfile",
+    "ssl_check_hostname",
+    "ssl_ciphers",
+    "ssl_keyfile",
+    "ssl_password",
+}
+_CHECKS = {"none", "optional", "required"}
 _PORT = 6379
 _SENTINEL_PORT = 26379
 
@@ -76,12 +88,16 @@ def parse(text: str) -> RedisUrl:
     has_databases, has_tls = kind == "server", scheme == "rediss"
     asked = parse_qs(url.query, keep_blank_values=True)
     if url.fragment or any(
-        not (has_databases and name == "db") and not (has_tls and name.startswith("ssl_"))
-        for name in asked
+        not (has_databases and name == "db") and not (has_tls and name in _OF_TLS) for name in asked
     ):
-        options = ["db"] * has_databases + ["ssl_..."] * has_tls
-        expected = f"nothing but {' and '.join(options)}" if options else "nothing"
+        options = ["db"] * has_databases + sorted(_OF_TLS) * has_tls
+        expected = f"nothing but {', '.join(options)}" if options else "nothing"
         raise ValueError(f"Expected {expected} after the question mark")
+    # What redis-py cannot make sense of it would say at each request only.
+    if not all(map(_is_number, asked.get("db", ()))):
+        raise ValueError("Expected the number of a database after db=")
+    if not _CHECKS.issuperset(asked.get("ssl_cert_reqs", ())):
+        raise ValueError("Expected none, optional or required after ssl_cert_reqs=")
     login, at, hosts = url.netloc.rpartition("@")
     if scheme == "unix":
         if not url.path.startswith("/"):
@@ -95,7 +111,7 @@ def parse(text: str) -> RedisUrl:
         if not name:
             raise ValueError("Expected the name that the sentinels know the servers by: .../NAME")
     database = path.strip("/")
-    if database and not (database.isascii() and database.isdecimal()):
+    if database and not _is_number(database):
         raise ValueError("Expected the number of a database after the last slash")
     if database and kind == "cluster":
         raise ValueError("Expected nothing after the last slash: a cluster has no databases")
@@ -116,6 +132,10 @@ def parse(text: str) -> RedisUrl:
         path=f"/{database}" if database else "",
         query=f"?{url.query}" if url.query else "",
     )
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal()
 
 
 def _host(text: str, port: int) -> Host:

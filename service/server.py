@@ -64,7 +64,8 @@ def settings(config: Config) -> dict[str, Any]:
         # Which proxy is believed is the application's to decide (RUMMY_PROXIES).
         "forwarded_allow_ips": "",
         "secure_scheme_headers": {},
-        "loglevel": config.log_level,
+        # What it says in debugging has the paths of requests, with all that somebody put there.
+        "loglevel": "info" if config.log_level == "debug" else config.log_level,
         "logger_class": _Log,
         "proc_name": "rummy",
     }

@@ -620,7 +620,7 @@ class _Nodes:
         (ranges,) = _without_errors(pipeline.execute(raise_on_error=False))
         if not ranges:
             raise redis.ConnectionError("it belongs to no cluster")
-        self._informants.add(_host_of(node, host) for _, _, *nodes in ranges for node in nodes)
+        self._informants.know(_host_of(node, host) for _, _, *nodes in ranges for node in nodes)
         return _Map((first, last, _host_of(nodes[0], host)) for first, last, *nodes in ranges)
 
 
@@ -637,12 +637,21 @@ class _Informants:
     """
 
     def __init__(self, hosts: Iterable[Host], client: Callable[[Host], redis.Redis]) -> None:
-        self._hosts = list(hosts)
+        self._named = tuple(dict.fromkeys(hosts))
+        self._hosts = list(self._named)
         self._client = client
         self._clients: dict[Host, redis.Redis] = {}
 
-    def add(self, hosts: Iterable[Host]) -> None:
-        self._hosts += [host for host in dict.fromkeys(hosts) if host not in self._hosts]
+    def know(self, hosts: Iterable[Host]) -> None:
+        """There are these besides those that the URL names, and no others any more.
+
+        Where a server has another address each time that it is started, the old ones would pile up.
+        """
+        known = dict.fromkeys((*self._named, *hosts))
+        kept = [host for host in self._hosts if host in known]
+        self._hosts = [*kept, *(host for host in known if host not in kept)]
+        for gone in self._clients.keys() - known:
+            self._clients.pop(gone).close()
 
     def ask(self, question: Callable[[redis.Redis, Host], _Map], last: Host | None) -> _Map:
         """The first answer. Raise redis.ConnectionError if there is none in time."""
@@ -652,14 +661,14 @@ class _Informants:
             if time.monotonic() > give_up:
                 break
             client = self._clients.get(host) or self._clients.setdefault(host, self._client(host))
-            self._hosts.remove(host)
             try:
                 answer = question(client, host)
             except redis.RedisError as error:
+                self._hosts.remove(host)
                 self._hosts.append(host)
                 reasons.append(f"{host[0]}:{host[1]}: {error}")
             else:
-                self._hosts.insert(0, host)
+                self._hosts = [host, *(other for other in self._hosts if other != host)]
                 return answer
         raise redis.ConnectionError("; ".join(reasons))
 

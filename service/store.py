@@ -585,6 +585,7 @@ class Store:
             key, [*commands, ("WAIT", self._replicas, patience_ms)], call="change"
         )
         if replicas < self._replicas:
+            metrics.STORE_ERRORS.labels("replicas").inc()
             raise unavailable()
         return answers
 

@@ -22,6 +22,8 @@ _PACKAGES = (
 )
 _TOO_SMALL = {"expires_at", "tag"}
 """Of the use cases those that only calculate."""
+_ADDRESSES = {"http.target", "http.url", "url.full", "url.path", "url.query"}
+"""What the address of a request is called, by the older conventions and by those of now."""
 
 
 def is_installed() -> bool:
@@ -87,6 +89,11 @@ def _describe(span: Any, _status: str, _headers: object) -> None:
     seen = current.request()
     if seen is None or not span.is_recording():
         return
+    # The address as it was sent may have anything in it, a token too.
+    for name in _ADDRESSES & span.attributes.keys():
+        span.set_attribute(name, seen.route or "-")
+    if seen.route is None:  # or it would be named by it
+        span.update_name(seen.operation)
     for name in ("operation", "game", "seat", "code"):
         if (value := getattr(seen, name)) is not None:
             span.set_attribute(f"rummy.{name}", value)

@@ -86,7 +86,7 @@ class Worker(GeventWorker):
         servers = [
             StreamServer(
                 listener,
-                handle=partial(self.handle, listener),
+                handle=partial(self.handle, _Named(listener.getsockname())),
                 spawn=Pool(self.worker_connections),
             )
             for listener in self.sockets
@@ -162,7 +162,7 @@ class Worker(GeventWorker):
         try:
             super().handle_request(listener_name, req, sock, addr)
         except OSError as error:
-            self.log.debug("A client is gone: %s", error)
+            _log.debug("A client is gone: %s", error)
             raise StopIteration from None
         finally:
             body.answered()
@@ -191,6 +191,16 @@ class Worker(GeventWorker):
 def _leave(_: int, __: FrameType | None) -> None:
     """End: nobody is served yet, and the rest of the start takes seconds."""
     sys.exit(0)
+
+
+class _Named:
+    """What gunicorn asks a listener, which may be closed before the turn of a client comes."""
+
+    def __init__(self, name: Any) -> None:
+        self._name = name
+
+    def getsockname(self) -> Any:
+        return self._name
 
 
 def _log_exception(context: object, kind: Any, error: Any, trace: Any) -> None:

@@ -13,7 +13,7 @@ from service.app import create_app
 from service.config import Config
 from service.embedded import EmbeddedStore
 from tests.fleets import cluster, sentinel_set
-from tests.serving import serving
+from tests.serving import served_at
 
 
 @pytest.fixture(scope="session")
@@ -52,7 +52,7 @@ def each_redis_url(
 @pytest.fixture(scope="session")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of one running `rummy serve`; who stops it takes one of their own."""
-    with serving(tmp_path_factory.mktemp("served")) as address:
+    with served_at(tmp_path_factory.mktemp("served")) as address:
         yield address
 
 

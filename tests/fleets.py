@@ -12,9 +12,8 @@ import secrets
 import signal
 import socket
 import subprocess
-import time
 from binascii import crc_hqx
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -29,8 +28,8 @@ from redis.sentinel import Sentinel
 from service import redis_url
 from service.embedded import find_binary
 from service.processes import end_with_parent
+from tests.patience import until
 
-PATIENCE = 120.0
 SET_NAME = "games"
 DOWN_AFTER_MS = 1000
 NODE_TIMEOUT_MS = 1500
@@ -246,13 +245,6 @@ def raw_client(url: str) -> Any:
     if named.kind == "sentinel":
         return Sentinel(named.hosts).master_for(named.name, protocol=2)
     return redis.Redis.from_url(url, protocol=2)
-
-
-def until(condition: Callable[[], object], within: float = PATIENCE) -> None:
-    deadline = time.monotonic() + within
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
 
 
 def free_ports(count: int) -> list[int]:

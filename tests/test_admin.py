@@ -30,7 +30,7 @@ from tests.http.simple_player import choose
 from tests.http.sse import Follower, Line, kinds_of
 from tests.http.tables import EXPIRY, Clock, House, Player, Table, code
 from tests.positions import position
-from tests.test_server import rummy, serving
+from tests.serving import rummy, serving
 from tests.test_store import create
 
 KEY = "a key that nobody guesses"

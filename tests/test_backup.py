@@ -9,7 +9,7 @@ from threading import Event, Thread
 import pytest
 import requests
 
-from tests.serving import ROOT, serving
+from tests.serving import ROOT, served_at
 
 CLI = next(filter(None, map(shutil.which, ("valkey-cli", "redis-cli"))), None)
 SECONDS = 30
@@ -46,7 +46,7 @@ def test_what_was_acknowledged_before_the_copy_is_there_after_the_restore(tmp_pa
             assert done.status_code == 200
             made.append(game)
 
-    with serving(data) as address:
+    with served_at(data) as address:
         player = Thread(target=play, args=(address,))
         player.start()
         try:
@@ -60,7 +60,7 @@ def test_what_was_acknowledged_before_the_copy_is_there_after_the_restore(tmp_pa
             stop.set()
             player.join()
     run(commands("To restore"), DATA=data, BACKUP=backup)
-    with serving(data) as address:
+    with served_at(data) as address:
         for game in made[:before]:
             view = requests.get(f"{address}{game}", timeout=SECONDS).json()
             assert view["deal"]["phase"] == "play", view

@@ -21,7 +21,7 @@ import pytest
 import requests
 
 from tests.node import NODE
-from tests.serving import ENVIRONMENT, ROOT, serving
+from tests.serving import ENVIRONMENT, ROOT, served_at
 
 PYTHON = ROOT / "examples" / "bot.py"
 JAVASCRIPT = ROOT / "examples" / "bot.mjs"
@@ -179,7 +179,7 @@ def test_a_bot_plays_a_match_of_each_variant_and_all_of_them_at_once(service, bo
 
 def test_a_bot_that_is_put_off_comes_back_and_plays_its_match_to_the_end(tmp_path, bot):
     limits = {"RUMMY_RATE_LIMITS": "true", "RUMMY_LIMIT_CHANGES": "4/second"}
-    with serving(tmp_path, **limits) as strict, Proxy(strict) as proxy:
+    with served_at(tmp_path, **limits) as strict, Proxy(strict) as proxy:
         (token,) = table(strict, options={"deals": 1})
         run(bot, SERVICE=proxy.address, SEAT_TOKENS=token)
         assert look(strict, token)["status"] == "finished"
@@ -382,7 +382,7 @@ MISTAKES = {
 
 def test_a_bot_plays_on_after_a_restart_of_the_service(tmp_path, bot):
     with ExitStack() as stack:
-        with serving(tmp_path) as service:
+        with served_at(tmp_path) as service:
             # The address stays the same; the port of the service could be another's by then.
             proxy = stack.enter_context(Proxy(service))
             seats = table(service, people=2, options={"deals": 2})
@@ -393,7 +393,7 @@ def test_a_bot_plays_on_after_a_restart_of_the_service(tmp_path, bot):
             while len(log(service, seats[0])) < 20:
                 assert time.monotonic() < deadline
                 time.sleep(0.05)
-        proxy.service = stack.enter_context(serving(tmp_path))
+        proxy.service = stack.enter_context(served_at(tmp_path))
         _, complaints = ended(process)
         game, events = look(proxy.service, seats[0]), log(proxy.service, seats[0])
     assert re.search("no answer|put off", complaints)

@@ -110,6 +110,10 @@ def test_these_addresses_of_a_redis_are_accepted(url):
         ("RUMMY_REDIS_URL", "redis://cache/games", "the number of a database"),
         ("RUMMY_REDIS_URL", "redis://[::1", "Invalid IPv6 URL"),
         ("RUMMY_REDIS_URL", "unix://valkey.sock", "an absolute path"),
+        ("RUMMY_REDIS_URL", "unix:///run/valkey.sock?db=games", "the number of a database"),
+        ("RUMMY_REDIS_URL", "redis://localhost?db=-1", "the number of a database"),
+        ("RUMMY_REDIS_URL", "rediss://localhost?ssl_cert=a.pem", "nothing but db, ssl_ca_certs"),
+        ("RUMMY_REDIS_URL", "rediss://localhost?ssl_cert_reqs=perhaps", "none, optional or"),
         ("RUMMY_REDIS_URL", "redis://localhost/0?foo=bar", "nothing but db"),
         ("RUMMY_REDIS_URL", "redis://a?ssl_ca_certs=/ca.pem", "nothing but db"),
         ("RUMMY_REDIS_URL", "redis+cluster://a?ssl_ca_certs=/ca.pem", "Expected nothing after"),
@@ -134,8 +138,10 @@ def test_these_addresses_of_a_redis_are_accepted(url):
         ("RUMMY_EXPIRE_RUNNING_SECONDS", "0", ">= 1"),
         ("RUMMY_EXPIRE_FINISHED_SECONDS", "1.5", "`int`"),
         ("RUMMY_MAX_BODY_BYTES", "64k", "`int`"),
-        ("RUMMY_LOG_LEVEL", "loud", "'loud'"),
-        ("RUMMY_LOG_FORMAT", "xml", "'xml'"),
+        ("RUMMY_LOG_LEVEL", "loud", "Expected debug or info or warning or error"),
+        ("RUMMY_LOG_FORMAT", "xml", "Expected text or json"),
+        ("RUMMY_RECORD_FORMAT", "5", "Expected 3 or 4"),
+        ("RUMMY_RECORD_FORMAT", "new", "Expected 3 or 4"),
         ("RUMMY_METRICS", "perhaps", "`bool`"),
         ("RUMMY_PROXIES", "-1", ">= 0"),
         ("RUMMY_RATE_LIMITS", "some", "`bool`"),
@@ -213,6 +219,6 @@ def test_a_misspelt_variable_is_refused_with_the_name_that_was_probably_meant():
 
 def test_the_password_of_a_refused_address_is_not_repeated():
     with pytest.raises(ConfigError) as refusal:
-        load_config({"RUMMY_REDIS_URL": "redis://user:secret@cache:port"})
+        load_config({"RUMMY_REDIS_URL": "rediss://user:secret@cache:port?ssl_password=secret&a=b"})
     assert "secret" not in str(refusal.value)
-    assert "redis://***@cache:port" in str(refusal.value)
+    assert "rediss://***@cache:port?ssl_password=***&a=b" in str(refusal.value)

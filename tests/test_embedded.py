@@ -5,7 +5,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,6 +13,9 @@ import pytest
 import redis
 
 from service.embedded import EmbeddedStore, EmbeddedStoreError
+from tests.fleets import raw_client
+from tests.patience import until
+from tests.serving import is_alive
 from tests.small_disk import NoDisk, SmallDisk, small_disk
 
 
@@ -33,20 +35,6 @@ def answers(url: str) -> bool:
             return client.ping()
     except redis.ConnectionError:
         return False
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
-def wait_until(condition, seconds: float = 5.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
 
 
 def test_it_answers_as_soon_as_it_is_started(tmp_path):
@@ -112,7 +100,7 @@ def test_a_socket_that_was_left_behind_does_no_harm(tmp_path):
     store = EmbeddedStore(tmp_path)
     store.start()
     os.kill(store.pid, signal.SIGKILL)
-    wait_until(lambda: not is_alive(store.pid))
+    until(lambda: not is_alive(store.pid))
     left = (tmp_path / "valkey.sock").rename(tmp_path / "left.sock")
     store.stop()
     left.rename(tmp_path / "valkey.sock")
@@ -166,10 +154,10 @@ def test_a_dead_server_is_revived_at_the_same_address_with_its_data(tmp_path):
         url, pid = store.url, store.pid
         set_x(url, "kept")
         os.kill(pid, signal.SIGKILL)
-        wait_until(store.revive)
+        until(store.revive)
         assert store.pid != pid
         assert store.url == url
-        wait_until(lambda: answers(url))
+        until(lambda: answers(url))
         assert value_of_x(url) == b"kept"
         with pytest.raises(EmbeddedStoreError):
             EmbeddedStore(tmp_path).start()
@@ -208,9 +196,9 @@ def test_a_server_that_ended_because_it_could_not_write_goes_on_when_there_is_ro
         disk.fill()
         with pytest.raises(redis.ConnectionError):
             set_x(store.url, "too much" * 100_000)
-        wait_until(store.revive)
+        until(store.revive)
         assert store.is_full
-        wait_until(lambda: answers(store.url))
+        until(lambda: answers(store.url))
         assert value_of_x(store.url) == b"kept"
         with pytest.raises(redis.ResponseError, match="NOREPLICAS"):
             set_x(store.url, "more")
@@ -263,7 +251,7 @@ def test_the_data_can_be_taken_to_a_redis(tmp_path):
         client.set("x", "1", ex=1000)
         client.xadd("stream", {"event": "drawn"})
         client.bgrewriteaof()
-        wait_until(lambda: client.info("persistence")["aof_rewrite_in_progress"] == 0)
+        until(lambda: client.info("persistence")["aof_rewrite_in_progress"] == 0)
         client.set("x", "2", ex=1000)
     with (
         EmbeddedStore(tmp_path, binary=Path(str(shutil.which("redis-server")))) as store,
@@ -275,4 +263,5 @@ def test_the_data_can_be_taken_to_a_redis(tmp_path):
 
 
 def test_a_server_answers_whichever_the_tests_run_against(each_redis_url):
-    assert answers(each_redis_url)
+    with raw_client(each_redis_url) as client:
+        assert client.ping()

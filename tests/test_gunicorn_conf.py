@@ -11,9 +11,9 @@ from contextlib import contextmanager
 import pytest
 import requests
 
-from tests.serving import ENVIRONMENT, ROOT
+from tests.patience import until
+from tests.serving import ENVIRONMENT, ROOT, children
 from tests.test_nginx import free_port
-from tests.test_server import children, wait_until
 
 GUNICORN = (sys.executable, "-m", "gunicorn", "-c", "deploy/gunicorn.conf.py")
 TABLE = {"variant": "straight", "name": "Ada", "options": {"deals": 1}}
@@ -47,7 +47,7 @@ def gunicorn(redis_url: str, *options: str) -> Iterator[Served]:
     )
     served = Served(process, f"http://127.0.0.1:{port}")
     try:
-        wait_until(served.is_up, 20)
+        until(served.is_up, 20)
         yield served
     finally:
         process.terminate()

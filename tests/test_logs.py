@@ -13,7 +13,8 @@ import requests
 
 from service import current
 from service.logs import JsonLines, TextLines
-from tests.watched import Watched, until, watching
+from tests.patience import until
+from tests.watched import Watched, watching
 
 JSON = {"RUMMY_LOG_FORMAT": "json", "RUMMY_LOG_LEVEL": "info"}
 KEY = "key-that-opens-a-seat-again"
@@ -62,7 +63,12 @@ def test_the_id_that_a_request_brings_comes_back(service, own):
     assert answer.headers["X-Request-ID"] == own
 
 
-@pytest.mark.parametrize("other", [None, "", "a b", "x" * 129, "ü".encode(), "a\tb", "a,b", '"'])
+TOKEN = f"{'a' * 16}.{'B' * 43}"
+
+
+@pytest.mark.parametrize(
+    "other", [None, "", "a b", "x" * 129, "ü".encode(), "a\tb", "a,b", '"', TOKEN, f"id-{TOKEN}"]
+)
 def test_one_without_a_usable_id_gets_one(service, other):
     answer = service.get("/healthz", headers={"X-Request-ID": other} if other is not None else {})
     assert re.fullmatch("[0-9a-f]{24}", answer.headers["X-Request-ID"])
@@ -204,6 +210,7 @@ def test_at_the_most_talkative_nothing_secret_is_written(tmp_path):
             sent(it, b"GET / HTTP/1.1\r\nAuthorization: Bearer %s\x01\r\n\r\n" % token.encode())
         it.post("/v1/games/query", {"tokens": tokens})
         it.get(game, headers={"Authorization": f"Bearer {tokens[0]}x"})
+        it.get(f"/v1/games/{tokens[0]}", headers={"X-Request-ID": tokens[1]})
         os.kill(it.process.pid, signal.SIGHUP)
         until(lambda: "Handling signal: hup" in it.log.read_text())
     written = it.log.read_text()

@@ -20,7 +20,9 @@ from service.app import create_app
 from service.config import Config
 from service.embedded import EmbeddedStore
 from tests.http.tables import House
-from tests.watched import Watched, command, until, watching
+from tests.patience import until
+from tests.serving import command
+from tests.watched import Watched, watching
 
 Samples = dict[str, float]
 

@@ -19,8 +19,8 @@ import pytest
 import requests
 
 from deploy.check import nginx_for
+from tests.serving import Service, serving
 from tests.test_docs import Browser, Page, browser
-from tests.test_server import Service, serving
 
 __all__ = ["browser"]
 

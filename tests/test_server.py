@@ -8,116 +8,18 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 import requests
 
 from service.processes import usable_cores
-
-ROOT = Path(__file__).parent.parent
-RUMMY = [sys.executable, "-c", "from service.cli import main; main(prog_name='rummy')"]
-TABLE = {"variant": "straight", "name": "Ada", "options": {"deals": 1}, "public": True}
-ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("RUMMY_")}
+from tests.patience import PATIENCE
+from tests.patience import until as wait_until
+from tests.serving import ENVIRONMENT, ROOT, TABLE, children, is_alive, rummy, serving
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
-
-
-class Service:
-    """A running `rummy serve`: its address and its master process, leader of a process group."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        assert process.stdout is not None
-        self.process = process
-        self.greeting = process.stdout.readline()
-        found = re.search(r"http://\S+:\d+", self.greeting)
-        assert found, self.greeting + process.stdout.read()
-        self.url = found.group()
-
-    def get(self, path: str, **options) -> requests.Response:
-        return requests.get(self.url + path, timeout=60, **options)
-
-    def is_ready(self) -> bool:
-        try:
-            return requests.get(f"{self.url}/readyz", timeout=2).status_code == 200
-        except requests.RequestException:
-            return False
-
-    def make_table(self) -> int:
-        answer = requests.post(f"{self.url}/v1/games", json=TABLE, timeout=60)
-        return answer.status_code
-
-    def connection(self) -> socket.socket:
-        host, _, port = self.url.removeprefix("http://").partition(":")
-        return socket.create_connection((host, int(port)), timeout=10)
-
-    def valkey(self) -> int:
-        (pid,) = [pid for pid in children(self.process.pid) if "valkey" in command(pid)]
-        return pid
-
-    def ends_within(self, seconds: float) -> bool:
-        try:
-            self.process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            return False
-        return True
-
-
-@contextmanager
-def serving(data: Path, *options: str, **environment: str) -> Iterator[Service]:
-    process = subprocess.Popen(
-        [*RUMMY, "serve", "--port", "0", "--data-dir", str(data), *options],
-        cwd=ROOT,
-        env=ENVIRONMENT | environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        yield Service(process)
-    finally:
-        if process.poll() is None:
-            process.terminate()
-            process.wait(15)
-        assert process.stdout is not None
-        process.stdout.close()
-
-
-def rummy(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*RUMMY, *arguments],
-        cwd=ROOT,
-        env=ENVIRONMENT | environment,
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-    )
-
-
-def children(pid: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def command(pid: int) -> str:
-    return Path(f"/proc/{pid}/cmdline").read_text()
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.05)
 
 
 def test_it_says_where_it_is_and_answers_there(tmp_path):
@@ -156,7 +58,9 @@ def test_who_only_keeps_a_connection_open_does_not_keep_it_from_ending(tmp_path)
     with serving(tmp_path) as service, ExitStack() as sessions:
         silent = sessions.enter_context(service.connection())
         for _ in range(8):
-            sessions.enter_context(requests.Session()).get(f"{service.url}/healthz", timeout=60)
+            sessions.enter_context(requests.Session()).get(
+                f"{service.url}/healthz", timeout=PATIENCE
+            )
         service.process.terminate()
         assert service.ends_within(8)
         assert silent.recv(1) == b""
@@ -193,7 +97,7 @@ def test_it_can_be_ended_before_its_workers_are_ready(tmp_path, sign, begun):
 
 def test_ctrl_c_reaches_all_at_once_and_ends_all_without_a_word(tmp_path):
     with serving(tmp_path) as service, requests.Session() as waiting:
-        waiting.get(f"{service.url}/healthz", timeout=60)
+        waiting.get(f"{service.url}/healthz", timeout=PATIENCE)
         processes = children(service.process.pid)
         os.killpg(service.process.pid, signal.SIGINT)
         assert service.ends_within(8)
@@ -262,6 +166,21 @@ def test_workers_go_when_those_that_replace_them_serve_and_not_before(tmp_path):
             os.kill(pid, signal.SIGCONT)
         wait_until(lambda: not before & set(children(service.process.pid)), 30)
         assert service.make_table() == 201
+
+
+def test_who_was_let_in_just_before_the_end_is_answered(tmp_path):
+    with serving(tmp_path, "--workers", "1") as service:
+        wait_until(service.is_ready, 30)
+        (worker,) = set(children(service.process.pid)) - {service.valkey()}
+        os.kill(worker, signal.SIGSTOP)
+        with ExitStack() as stack:
+            waiting = [stack.enter_context(service.connection()) for _ in range(8)]
+            for connection in waiting:
+                connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+            os.kill(worker, signal.SIGTERM)
+            os.kill(worker, signal.SIGCONT)
+            # Those that it has not let in are for its successor.
+            assert [connection.recv(12) for connection in waiting] == [b"HTTP/1.1 200"] * 8
 
 
 def test_with_a_redis_named_no_other_is_started(tmp_path, redis_url):

@@ -13,7 +13,7 @@ import pytest
 import requests
 
 from service.connections import BODY_SECONDS, CROWDED_SECONDS, FIRST_SECONDS
-from tests.serving import serving
+from tests.serving import served_at
 
 TYPED = b"POST /v1/games HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
 CHUNKED = TYPED + b"Transfer-Encoding: chunked\r\n"
@@ -25,7 +25,7 @@ SLACK = 4.0
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
     """Host and port of a service with one worker."""
-    with serving(tmp_path_factory.mktemp("slow")) as address:
+    with served_at(tmp_path_factory.mktemp("slow")) as address:
         assert requests.get(f"{address}/readyz", timeout=30).ok  # it is loaded now
         host, _, port = address.removeprefix("http://").partition(":")
         yield host, int(port)

@@ -25,6 +25,7 @@ from service.rummy.model import DealEnded, DealResult, Drew, Match, MatchResult
 from service.servers import Servers
 from service.store import Expiry, LostRace, Store
 from tests.fleets import free_ports, raw_client
+from tests.patience import until
 
 EXPIRY = Expiry(unstarted_seconds=1_000, running_seconds=20_000, finished_seconds=300_000)
 NOW = 1_790_000_000_000
@@ -601,7 +602,7 @@ def test_a_server_busy_with_a_script_is_an_outage(server, own):
         endless = threading.Thread(target=run_endless_script, args=(server.url,))
         endless.start()
         try:
-            wait_until(lambda: not answers(raw))
+            until(lambda: not answers(raw))
             assert_everything_is_refused_soon(own, game)
         finally:
             raw.script_kill()
@@ -836,9 +837,9 @@ def cluster_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]
     process = subprocess.Popen(command)
     try:
         with redis.Redis(host="127.0.0.1", port=port) as raw:
-            wait_until(lambda: answers(raw))
+            until(lambda: answers(raw))
             raw.execute_command("CLUSTER ADDSLOTSRANGE", 0, 16383)
-            wait_until(lambda: raw.execute_command("CLUSTER INFO")["cluster_state"] == "ok")
+            until(lambda: raw.execute_command("CLUSTER INFO")["cluster_state"] == "ok")
         yield f"redis://127.0.0.1:{port}"
     finally:
         process.terminate()
@@ -850,13 +851,6 @@ def answers(raw: redis.Redis) -> bool:
         return raw.ping()
     except redis.RedisError:
         return False
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
 
 
 def test_a_commit_keeps_to_the_rules_of_a_cluster(cluster_url):

@@ -10,8 +10,9 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from tests.test_server import rummy
-from tests.watched import Watched, until, watching
+from tests.patience import until
+from tests.serving import rummy
+from tests.watched import Watched, watching
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
 
@@ -147,6 +148,11 @@ def test_nothing_secret_is_in_a_span(service, collector):
     header = {"Authorization": f"Bearer {made['token']}", "Idempotency-Key": key}
     service.post(f"{game}/draw", {"from": "stock"}, headers=header)
     service.post("/v1/games/query", {"tokens": [made["token"], joined["token"]]})
+    # Where a token has no place it is refused, and not told either.
+    service.get(f"{game}?token={joined['token']}")
+    service.get(f"/v1/games/{made['token']}")
+    nowhere = service.get(f"/of/{joined['token']}")
+    assert of_request(collector, nowhere.headers["X-Request-ID"]).name == "none"
     last = service.get(f"{game}/moves", headers={"Authorization": f"Bearer {joined['token']}"})
     of_request(collector, last.headers["X-Request-ID"])
     secrets = [made["token"].partition(".")[2], joined["token"].partition(".")[2]]

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -28,6 +28,7 @@ from service.embedded import EmbeddedStore
 from service.servers import Servers
 from service.watch import Bell, Watch
 from tests.fleets import raw_client
+from tests.patience import until
 from tests.test_store import EXPIRY, Store, change, create
 
 ROOT = Path(__file__).parent.parent
@@ -72,7 +73,7 @@ def alone(
     caplog: pytest.LogCaptureFixture, strangers: set[threading.Thread]
 ) -> pytest.LogCaptureFixture:
     """The log, once the listeners of the tests before, of this file, have ended."""
-    wait_until(
+    until(
         lambda: (
             not any(
                 thread.name == "watch" and thread not in strangers
@@ -129,13 +130,6 @@ def rings(bell: Bell, within: float = PATIENCE) -> bool:
     began = time.monotonic()
     bell.wait(within)
     return time.monotonic() - began < within
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
 
 
 def is_clean(watching: Watch) -> bool:
@@ -320,10 +314,10 @@ def test_a_late_ring_of_an_ended_subscription_does_not_pass_for_a_new_one(
     game = new_id()
     with watching.listen(game):
         tunnel.passable.clear()
-    wait_until(lambda: is_clean(watching))
+    until(lambda: is_clean(watching))
     with ThreadPoolExecutor(1) as thread:
         coming = thread.submit(Waiter, watching, game)
-        wait_until(lambda: not is_clean(watching))
+        until(lambda: not is_clean(watching))
         assert ring(own, game) == 1
         time.sleep(MOMENT)
         assert not coming.done()
@@ -340,7 +334,7 @@ def test_all_of_a_crowd_are_woken_by_one_ring(redis_url, switch):
         with ThreadPoolExecutor(200) as threads:
             waiters = list(threads.map(lambda _: Waiter(watching, game), range(200)))
         assert ring(raw, game) == 1
-        wait_until(lambda: all(waiter.woken for waiter in waiters))
+        until(lambda: all(waiter.woken for waiter in waiters))
         assert {waiter.woken for waiter in waiters} == {1}
         for waiter in waiters:
             waiter.leave(raw)
@@ -371,10 +365,10 @@ def test_a_subscription_ends_with_the_last_who_listens(server, own, switch):
                 assert listeners(own, game) == 1
             time.sleep(1.5)  # time enough for a subscription to be ended wrongly
             assert listeners(own, game) == 1
-        wait_until(lambda: listeners(own, game) == 0)
+        until(lambda: listeners(own, game) == 0)
         assert listeners(own, other) == 1
-    wait_until(lambda: not own.pubsub_channels())
-    wait_until(lambda: is_clean(watching))
+    until(lambda: not own.pubsub_channels())
+    until(lambda: is_clean(watching))
 
 
 def fail(watching: Watch, game: str) -> None:
@@ -409,8 +403,8 @@ def test_nothing_is_left_of_who_leaves_early(server, own, switch, leave):
     watching = Watch(Servers(server.url, 2), switch)
     for _ in range(20):
         leave(watching, new_id())
-    wait_until(lambda: not own.pubsub_channels())
-    wait_until(lambda: is_clean(watching))
+    until(lambda: not own.pubsub_channels())
+    until(lambda: is_clean(watching))
 
 
 def test_one_connection_serves_all_and_none_is_made_before_somebody_listens(server, own, switch):
@@ -450,8 +444,8 @@ def test_no_ring_is_lost_when_many_come_and_go_at_once(server, own, switch):
             return lost
 
         assert list(threads.map(wait_for_changes, range(24))) == [0] * 24
-    wait_until(lambda: not own.pubsub_channels())
-    wait_until(lambda: is_clean(watching))
+    until(lambda: not own.pubsub_channels())
+    until(lambda: is_clean(watching))
     gc.collect()
     bells = [thing for thing in gc.get_objects() if isinstance(thing, Bell)]
     assert not [bell for bell in bells if bell._watch is watching]
@@ -519,7 +513,7 @@ def test_a_stalled_server_holds_nobody_up_and_wakes_all_when_it_goes_on(server, 
         finally:
             os.kill(server.pid, signal.SIGCONT)
         assert rings(bell)
-        wait_until(lambda: len(own.client_list(_type="pubsub")) == 1)
+        until(lambda: len(own.client_list(_type="pubsub")) == 1)
         ring(own, game)
         assert rings(bell)
 
@@ -555,7 +549,7 @@ def test_without_a_server_nothing_is_raised_and_nothing_kept(alone, tmp_path, sw
     with watching.listen(new_id()) as bell:
         assert time.monotonic() - began < PATIENCE
         assert not rings(bell, MOMENT)
-    wait_until(lambda: is_clean(watching))
+    until(lambda: is_clean(watching))
     assert len(alone.records) == 1
 
 
@@ -594,8 +588,8 @@ def test_who_leaves_during_an_outage_does_not_come_back_with_the_server(server, 
         server.start()
         for passer_by in passing:
             passer_by.result()
-    wait_until(lambda: not own.pubsub_channels())
-    wait_until(lambda: is_clean(watching))
+    until(lambda: not own.pubsub_channels())
+    until(lambda: is_clean(watching))
 
 
 def test_who_listens_before_there_is_a_server_hears_once_there_is(tmp_path, switch):
@@ -624,8 +618,8 @@ def test_a_worker_that_stops_wakes_all_and_lets_nobody_wait_again(server, own, s
             assert rings(bell)
         with watching.listen(new_id()) as another:
             assert rings(another)
-        wait_until(lambda: all(waiter.woken for waiter in waiters))
-    wait_until(lambda: not own.client_list(_type="pubsub"))
+        until(lambda: all(waiter.woken for waiter in waiters))
+    until(lambda: not own.client_list(_type="pubsub"))
 
 
 def test_so_it_does_when_there_is_no_server(tmp_path, switch):

@@ -3,14 +3,14 @@
 import json
 import re
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import requests
 
-from tests.serving import ENVIRONMENT, ROOT, RUMMY
+from tests.patience import until
+from tests.serving import ENVIRONMENT, ROOT, RUMMY, children, command
 
 
 class Watched:
@@ -50,9 +50,7 @@ class Watched:
 
     def workers(self) -> set[int]:
         """The process ids of the workers."""
-        pid = self.process.pid
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        return {int(child) for child in children if "valkey" not in command(int(child))}
+        return {pid for pid in children(self.process.pid) if "valkey" not in command(pid)}
 
 
 @contextmanager
@@ -77,17 +75,3 @@ def watching(directory: Path, *options: str, **environment: str) -> Iterator[Wat
         process.wait(15)
         assert process.stdout is not None
         process.stdout.close()
-
-
-def command(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_text()
-    except FileNotFoundError:
-        return ""
-
-
-def until(condition: Callable[[], object], seconds: float = 30.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.05)

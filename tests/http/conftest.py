@@ -1,7 +1,12 @@
 """Fixtures for tests over HTTP."""
 
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
+from service.embedded import EmbeddedStore
 from tests.http.tables import Clock, House
 
 
@@ -30,3 +35,16 @@ def clock(house_with_a_clock: House) -> Clock:
 def timed_house(house_with_a_clock: House, clock: Clock) -> House:
     """The service with a clock that the test moves on."""
     return house_with_a_clock
+
+
+@pytest.fixture
+def valkey() -> Iterator[EmbeddedStore]:
+    """A server of the test's own, free to be killed; its socket's path has to be short."""
+    with tempfile.TemporaryDirectory() as directory, EmbeddedStore(Path(directory)) as store:
+        yield store
+
+
+@pytest.fixture
+def fragile(valkey: EmbeddedStore) -> House:
+    """The service on a store that can be killed."""
+    return House(valkey.url)

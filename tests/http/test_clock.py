@@ -25,7 +25,7 @@ from tests.http.simple_player import choose
 from tests.http.tables import EXPIRY, Clock, House, Player, Table, assert_no_card_is_lost, code
 from tests.http.test_races import at_once
 from tests.positions import CALLABLE, position
-from tests.test_server import serving
+from tests.serving import serving
 from tests.turn_order import TurnOrder
 
 SECONDS = 60
@@ -434,7 +434,7 @@ def test_who_comes_to_force_a_turn_that_has_just_been_ended_sees_how(redis_url, 
     card = player.draw("stock").json["game"]["hand"][0]
     clock.forward(SECONDS / 2)
     alter(table, due=clock.now)
-    store = Overtaken(redis_url, 2, EXPIRY)
+    store = Overtaken(Servers(redis_url, 2), EXPIRY)
     store.meanwhile = lambda: player.play(f"discard {card}")
     ahead = House(redis_url, clock)
     ahead.app.extensions["tables"] = Tables(store, Watch(Servers(redis_url, 2)), clock)

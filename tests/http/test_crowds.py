@@ -26,12 +26,13 @@ from service.api import contract
 from service.game import Logged
 from service.rummy.model import Drew
 from service.servers import _Slots
-from tests import test_server
+from tests import serving
 from tests.contract import CheckedClient
 from tests.http.simple_player import choose
 from tests.http.sse import PATIENCE, Follower, Line, Reader
 from tests.http.tables import House, QuickContract, Table
-from tests.test_server import Service, children, command, serving
+from tests.patience import until
+from tests.serving import Service, children, command
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
 
@@ -68,8 +69,8 @@ def data() -> Iterator[Path]:
 def service(data: Path) -> Iterator[Service]:
     """A service with two workers that says nothing but its greeting, whatever its clients do."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(test_server, "RUMMY", [sys.executable, "-c", IMPATIENT])
-        with serving(data, "--workers", "2") as running:
+        patch.setattr(serving, "RUMMY", [sys.executable, "-c", IMPATIENT])
+        with serving.serving(data, "--workers", "2") as running:
             yield running
             running.process.terminate()
             running.process.wait(15)
@@ -88,7 +89,7 @@ def house(service: Service, data: Path) -> House:
         lines.append(Line(service.url, path, {"Accept": "*/*"}))
         return is_waited_for(table, 2)
 
-    wait_until(both_have_come)
+    until(both_have_come)
     for line in lines:
         line.read_head().close()
     return tables
@@ -118,13 +119,6 @@ def move(service: Service, judge: QuickContract) -> Iterator[Callable[[Table], N
             assert answer.status_code == 200, answer.text
 
         yield make
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = PATIENCE) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.05)
 
 
 def workers(service: Service) -> list[int]:
@@ -183,8 +177,8 @@ def test_moves_are_made_while_hundreds_wait_and_all_are_told_when_their_game_cha
             line = Line(service.url, path, headers)
             lines[line.socket.fileno()] = (line, table)
     clients = ports(line for line, _ in lines.values())
-    wait_until(lambda: len(held(service, clients)) == WAITERS)
-    wait_until(lambda: all(map(is_waited_for, watched)))
+    until(lambda: len(held(service, clients)) == WAITERS)
+    until(lambda: all(map(is_waited_for, watched)))
     poll = select.poll()
     for number in lines:
         poll.register(number, select.POLLIN)
@@ -198,7 +192,7 @@ def test_moves_are_made_while_hundreds_wait_and_all_are_told_when_their_game_cha
         body = b"".join(line.pieces())
         assert table.id.encode() in body
         line.close()
-    wait_until(lambda: not held(service, clients))
+    until(lambda: not held(service, clients))
 
 
 def test_all_who_follow_a_game_are_told_each_event_once_and_in_order(service, house, move):
@@ -249,7 +243,7 @@ def test_what_is_due_happens_once_however_many_wait_for_it_on_two_workers(servic
     ]
     expected = (["drew", "discarded"], ["drew"])
     for table, game, all_of_them, types in zip(tables, before, followers, expected, strict=True):
-        wait_until(lambda table=table: is_waited_for(table, 2))
+        until(lambda table=table: is_waited_for(table, 2))
         log = []
         for follower in all_of_them:
             follower.next("game")
@@ -288,7 +282,7 @@ def test_what_is_held_for_clients_that_take_nothing_is_bounded_and_they_are_give
     path = f"/v1/games/{table.id}/events?after=0"
     dead = [Line(service.url, path, buffer=4096) for _ in range(DEAD)]
     clients = ports(dead)
-    wait_until(lambda: sum(unsent > 0 for unsent in held(service, clients)) >= DEAD // 2)
+    until(lambda: sum(unsent > 0 for unsent in held(service, clients)) >= DEAD // 2)
     most, unsent = 0, held(service, clients)
     while unsent:
         assert len(unsent) <= DEAD
@@ -335,8 +329,8 @@ def test_clients_that_vanish_leave_nothing_behind(service, house, move, part):
         for _ in range(DEAD * 2)
     ]
     clients = ports(lines)
-    wait_until(lambda: len(held(service, clients)) == DEAD * 2)
-    wait_until(lambda: is_waited_for(table))
+    until(lambda: len(held(service, clients)) == DEAD * 2)
+    until(lambda: is_waited_for(table))
     for number, line in enumerate(lines):
         if number % 2:
             reset(line)
@@ -366,7 +360,7 @@ def test_who_waits_for_the_store_is_not_passed_by_who_comes_again():
         waiting = threading.Thread(target=come)
         with slots:
             waiting.start()
-            wait_until(lambda: bool(slots._waiting))
+            until(lambda: bool(slots._waiting))
         with slots:
             order.append("who comes again")
         waiting.join()
@@ -377,7 +371,7 @@ KILLED_WHILE_WAITING = """
 from gevent import monkey
 monkey.patch_all()
 import gevent
-from service.store import _Slots
+from service.servers import _Slots
 
 slots = _Slots(2)
 served = []
@@ -403,7 +397,7 @@ print(slots._free, len(slots._waiting), *served, sep=",")
 def test_who_is_killed_while_waiting_for_the_store_takes_no_turn_away():
     ended = subprocess.run(
         [sys.executable, "-c", KILLED_WHILE_WAITING],
-        cwd=test_server.ROOT,
+        cwd=serving.ROOT,
         capture_output=True,
         text=True,
         timeout=60,

@@ -2,11 +2,8 @@
 
 import os
 import signal
-import tempfile
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from random import Random
 from threading import Event
 
@@ -19,22 +16,10 @@ from tests.http.ledger import Ledger
 from tests.http.simple_player import choose
 from tests.http.tables import House, Table, code
 from tests.http.test_races import at_once
+from tests.patience import until
 
 SOON = 1.5
 """Seconds within which a store that does not answer is told."""
-
-
-@pytest.fixture
-def valkey() -> Iterator[EmbeddedStore]:
-    """A server of the test's own, free to be killed; its socket's path has to be short."""
-    with tempfile.TemporaryDirectory() as directory, EmbeddedStore(Path(directory)) as store:
-        yield store
-
-
-@pytest.fixture
-def fragile(valkey) -> House:
-    """The service on a store that can be killed."""
-    return House(valkey.url)
 
 
 def kill(valkey: EmbeddedStore) -> None:
@@ -45,13 +30,6 @@ def revive(valkey: EmbeddedStore, house: House) -> None:
     """Start the server again, and wait until it answers."""
     until(valkey.revive)
     until(lambda: house.client().get("/readyz").status_code == 200)
-
-
-def until(condition, seconds: float = 10.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
 
 
 REQUESTS = {

@@ -230,7 +230,7 @@ class Interrupted(Store):
 def test_a_score_read_while_the_deal_ends_adds_up(redis_url):
     house = House(redis_url)
     table = house.position(hands="5C 5D 5H | 2S 3S", deals=2)
-    store = Interrupted(redis_url, 2, EXPIRY)
+    store = Interrupted(Servers(redis_url, 2), EXPIRY)
     store.meanwhile = lambda: table.players[0].play("meld 5C 5D 5H")
     other = House(redis_url)
     other.app.extensions["tables"] = Tables(store, Watch(Servers(redis_url, 2)))

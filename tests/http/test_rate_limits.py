@@ -5,11 +5,9 @@ import os
 import re
 import secrets
 import signal
-import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from ipaddress import IPv4Address
-from pathlib import Path
 
 import pytest
 import redis
@@ -19,13 +17,12 @@ from werkzeug.test import TestResponse
 from service.api.rate_limits import LIMITED
 from service.config import Config
 from service.counters import Counters, Window
-from service.embedded import EmbeddedStore
 from service.servers import Servers
 from service.tokens import hash_of
 from tests.contract import operations_of
 from tests.http.refusals import too_often
 from tests.http.tables import House, Player, code
-from tests.serving import serving
+from tests.serving import served_at
 
 
 def strict(redis_url: str, **limits: object) -> House:
@@ -246,12 +243,6 @@ def test_counting_is_one_round_trip_however_many_windows_there_are(redis_url, ad
     assert trips(house) == trips(free) + 1
 
 
-@pytest.fixture
-def valkey():
-    with tempfile.TemporaryDirectory() as directory, EmbeddedStore(Path(directory)) as store:
-        yield store
-
-
 @pytest.mark.parametrize("trouble", [signal.SIGKILL, signal.SIGSTOP], ids=["dead", "stalled"])
 def test_without_the_store_nobody_waits_longer_for_the_limits(valkey, trouble):
     house = strict(valkey.url)
@@ -309,7 +300,7 @@ def test_a_counter_whose_time_is_up_leaves_nothing_to_the_next_window(redis_url)
 
 
 def test_waiting_requests_are_bounded_by_seat_and_their_places_come_back(tmp_path):
-    with serving(tmp_path, RUMMY_RATE_LIMITS="true", RUMMY_MOST_WAITS="2") as address:
+    with served_at(tmp_path, RUMMY_RATE_LIMITS="true", RUMMY_MOST_WAITS="2") as address:
         made = requests.post(f"{address}/v1/sandbox", json={}, timeout=9).json()
         game = f"{address}/v1/games/{made['game']['id']}"
         anna, bo = (bearer(seat["token"]) for seat in made["seats"])
@@ -338,7 +329,7 @@ def test_waiting_requests_are_bounded_by_seat_and_their_places_come_back(tmp_pat
 def test_the_client_in_python_comes_back_when_it_was_asked_to(tmp_path):
     from service.client import Client
 
-    with serving(tmp_path, RUMMY_RATE_LIMITS="true", RUMMY_LIMIT_CREATE="1/second") as address:
+    with served_at(tmp_path, RUMMY_RATE_LIMITS="true", RUMMY_LIMIT_CREATE="1/second") as address:
         client = Client(address)
         began = time.monotonic()
         for _ in range(3):

@@ -2,41 +2,18 @@
 
 import os
 import signal
-import tempfile
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 import redis
 
 from service.app import create_app
 from service.config import Config
-from service.embedded import EmbeddedStore
 from tests.contract import CheckedClient
 from tests.http.tables import House, code
-
-
-@pytest.fixture
-def valkey() -> Iterator[EmbeddedStore]:
-    """A server of the test's own; its socket's path has to be short."""
-    with tempfile.TemporaryDirectory() as directory, EmbeddedStore(Path(directory)) as store:
-        yield store
-
-
-@pytest.fixture
-def own(valkey) -> House:
-    """The service on that server."""
-    return House(valkey.url)
-
-
-def until(condition, seconds: float = 10.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
+from tests.patience import until
 
 
 def told(house: House) -> str:
@@ -47,16 +24,16 @@ def told(house: House) -> str:
     return " ".join(word for word, is_so in answer.json.items() if is_so).replace("status", "ok")
 
 
-def test_a_store_that_answers_is_ok(own):
-    assert told(own) == "ok"
+def test_a_store_that_answers_is_ok(fragile):
+    assert told(fragile) == "ok"
 
 
 @pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGSTOP])
-def test_a_store_that_does_not_answer_is_told_within_a_second(own, valkey, sign):
+def test_a_store_that_does_not_answer_is_told_within_a_second(fragile, valkey, sign):
     os.kill(valkey.pid, sign)
     try:
         began = time.monotonic()
-        answer = own.client().get("/readyz")
+        answer = fragile.client().get("/readyz")
         assert time.monotonic() - began < 1.5
         assert (answer.status_code, code(answer)) == (503, "store_unavailable")
         assert answer.headers["Retry-After"]
@@ -64,28 +41,30 @@ def test_a_store_that_does_not_answer_is_told_within_a_second(own, valkey, sign)
         os.kill(valkey.pid, signal.SIGCONT) if sign == signal.SIGSTOP else None
 
 
-def test_that_it_has_just_answered_counts_for_nothing_once_somebody_has_met_trouble(own, valkey):
-    table = own.table("straight")
-    assert told(own) == "ok"
+def test_that_it_has_just_answered_counts_for_nothing_once_somebody_has_met_trouble(
+    fragile, valkey
+):
+    table = fragile.table("straight")
+    assert told(fragile) == "ok"
     os.kill(valkey.pid, signal.SIGKILL)
     assert code(table.stranger.get()) == "store_unavailable"
-    assert told(own) == "store_unavailable"
+    assert told(fragile) == "store_unavailable"
 
 
-def test_a_store_that_is_full_is_ready_to_be_read(own, valkey):
-    table = own.table("straight")
+def test_a_store_that_is_full_is_ready_to_be_read(fragile, valkey):
+    table = fragile.table("straight")
     with redis.Redis.from_url(valkey.url) as raw:
         raw.config_set("maxmemory", 1)
-        assert told(own) == "ok"  # nobody has tried yet
+        assert told(fragile) == "ok"  # nobody has tried yet
         assert code(table.mover.draw("stock")) == "store_unavailable"
-        assert told(own) == "ok read_only"
+        assert told(fragile) == "ok read_only"
         assert table.stranger.get().status_code == 200
         raw.config_set("maxmemory", 0)
     assert table.mover.draw("stock").status_code == 200
-    assert told(own) == "ok"
+    assert told(fragile) == "ok"
 
 
-def test_as_long_as_a_store_takes_no_changes_ping_may_be_refused_too(own, valkey):
+def test_as_long_as_a_store_takes_no_changes_ping_may_be_refused_too(fragile, valkey):
     (valkey.directory / "dump.rdb").mkdir()  # as with a disk that is full: it cannot be saved
     with redis.Redis.from_url(valkey.url) as raw:
         raw.config_set("save", "3600 1")
@@ -94,17 +73,17 @@ def test_as_long_as_a_store_takes_no_changes_ping_may_be_refused_too(own, valkey
         until(lambda: raw.info("persistence")["rdb_last_bgsave_status"] == "err")
         with pytest.raises(redis.ResponseError, match="MISCONF"):
             raw.ping()
-        assert told(own) == "ok read_only"
+        assert told(fragile) == "ok read_only"
 
 
-def test_who_has_much_to_do_is_busy_and_says_so_at_once(own):
+def test_who_has_much_to_do_is_busy_and_says_so_at_once(fragile):
     crowd, slow = 200, ThreadPoolExecutor(200)
-    table = own.table("straight")
+    table = fragile.table("straight")
     leave = threading.Event()
     said = set()
 
     def ask() -> None:
-        client = own.client()
+        client = fragile.client()
         while not leave.is_set():
             assert client.get(f"/v1/games/{table.id}").status_code == 200
 
@@ -112,13 +91,13 @@ def test_who_has_much_to_do_is_busy_and_says_so_at_once(own):
     try:
         deadline = time.monotonic() + 20
         while "ok busy" not in said and time.monotonic() < deadline:
-            said.add(told(own))
+            said.add(told(fragile))
     finally:
         leave.set()
         for one in asking:
             one.result(30)
     assert "ok busy" in said <= {"ok", "ok busy"}
-    assert told(own) == "ok"
+    assert told(fragile) == "ok"
 
 
 def test_a_process_that_is_about_to_end_is_not_ready(house, redis_url):

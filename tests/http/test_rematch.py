@@ -332,7 +332,7 @@ def test_a_rematch_that_was_cut_off_half_way_is_completed_by_whoever_asks_next(
 ):
     """After the table was made, after the seat was taken, after the old game pointed to it."""
     table = over(house, 3)
-    dying = Dying(redis_url, 2, EXPIRY)
+    dying = Dying(Servers(redis_url, 2), EXPIRY)
     other = house_on(house, dying, redis_url)
     dying.commits = commits
     cut_off = Player(other.client(), table.id, who, table.players[who].token).post("rematch")

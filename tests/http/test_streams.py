@@ -42,8 +42,9 @@ from tests.http.sse import (
     open_stream,
 )
 from tests.http.tables import House, Player, QuickContract, Table, code
+from tests.patience import until
 from tests.positions import CALLABLE
-from tests.test_server import Service, children, serving
+from tests.serving import Service, children, serving
 
 SILENCE = 60.0
 
@@ -55,13 +56,6 @@ def long_silence(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the bell can tell that there is news; and nobody looks for a sign of life."""
     monkeypatch.setattr(watch, "MOST_SILENCE_SECONDS", SILENCE)
     monkeypatch.setattr(tables, "HEARTBEAT_SECONDS", SILENCE)
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = PATIENCE) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.01)
 
 
 def play_on(table: Table, moves: int | None = None, seed: int = 1) -> None:
@@ -399,12 +393,12 @@ def test_who_follows_hears_a_sign_of_life_while_nothing_happens(house, monkeypat
     table = house.table("straight")
     follower = follow(table.stranger)
     follower.next("game")
-    wait_until(lambda: follower.reader.signs_of_life >= 3)
+    until(lambda: follower.reader.signs_of_life >= 3)
     assert follower.is_silent(0)
     play_on(table, 1)
     follower.next("entry")
     signs = follower.reader.signs_of_life
-    wait_until(lambda: follower.reader.signs_of_life > signs)
+    until(lambda: follower.reader.signs_of_life > signs)
     follower.leave()
 
 
@@ -471,8 +465,8 @@ def test_a_stream_outlives_a_restart_of_the_store():
         for _ in range(2):
             play_on(table, 3)
             os.kill(valkey.pid, signal.SIGKILL)
-            wait_until(valkey.revive)
-            wait_until(lambda: house.client().get("/readyz").status_code == 200)
+            until(valkey.revive)
+            until(lambda: house.client().get("/readyz").status_code == 200)
             play_on(table, 3)
         log = table.stranger.log()
         assert follower.entries(log[-1]["id"]) == log

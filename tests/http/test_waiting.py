@@ -26,6 +26,7 @@ from service.servers import Servers
 from service.tables import Tables
 from service.watch import Watch
 from tests.http.tables import House, Player, Table, code
+from tests.patience import until
 from tests.positions import CALLABLE, position, with_deal
 
 PATIENCE = 20.0
@@ -58,17 +59,10 @@ def news(player: Player, after: int, query: str = "wait=60") -> TestResponse:
     return player.get(f"events?after={after}&{query}")
 
 
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.01)
-
-
 def wait_until_somebody_waits(table: Table) -> None:
     """Until the game's bell is listened to."""
     channel = f"rummy:{{{table.id}}}:bell"
-    wait_until(lambda: table.house.redis.pubsub_numsub(channel)[0][1] > 0)
+    until(lambda: table.house.redis.pubsub_numsub(channel)[0][1] > 0)
 
 
 def types(events: Sequence[dict]) -> list[str]:
@@ -282,7 +276,7 @@ def test_who_looked_while_the_call_was_open_and_waits_after_it_is_answered_at_on
     seen = look(table.players[1])
     assert seen.json["deal"]["call"]
     assert not [move for move in seen.json["moves"] if move["move"] == "draw"]
-    wait_until(lambda: look(table.stranger).json["deal"]["call"] is None)
+    until(lambda: look(table.stranger).json["deal"]["call"] is None)
     answer = meanwhile(look, table.players[1], "wait=60", seen.json["version"]).result(PATIENCE)
     assert answer.status_code == 200
     assert {move["move"] for move in answer.json["moves"]} == {"draw"}
@@ -641,10 +635,10 @@ def test_who_has_moved_and_waits_makes_the_next_turns_happen(house, meanwhile):
     waiting = meanwhile(table.twin(ada).post, "discard?wait=60", {"card": "KD"})
     for _ in range(2):
         wait_until_somebody_waits(table)
-        wait_until(lambda: table.game().due is not None)
+        until(lambda: table.game().due is not None)
         due_soon(table)
         turn = table.game().match.deal.turn
-        wait_until(lambda turn=turn: table.game().match.deal.turn != turn)
+        until(lambda turn=turn: table.game().match.deal.turn != turn)
     told = waiting.result(PATIENCE).json
     assert [entry["forced"] for entry in told["events"]] == [False, *[True] * 4]
     assert types(told["events"]) == ["discarded", "drew", "discarded", "drew", "discarded"]
@@ -694,7 +688,7 @@ def test_a_worker_that_stops_answers_all_who_wait(redis_url, meanwhile):
         meanwhile(look, table.players[1], "wait=60", game.version + 1),
         meanwhile(table.twin(table.players[0]).post, "discard?wait=60", {"card": "KD"}),
     ]
-    wait_until(lambda: table.game().version > game.version)
+    until(lambda: table.game().version > game.version)
     wait_until_somebody_waits(table)
     stopping.append(True)
     page, view, moved = (answer.result(PATIENCE) for answer in waiting)
@@ -712,8 +706,8 @@ def test_a_restarted_store_does_not_end_a_wait(meanwhile):
         wait_until_somebody_waits(table)
         time.sleep(1)  # until what was asked before the wait has been answered
         os.kill(valkey.pid, signal.SIGKILL)
-        wait_until(valkey.revive)
-        wait_until(lambda: house.client().get("/readyz").status_code == 200)
+        until(valkey.revive)
+        until(lambda: house.client().get("/readyz").status_code == 200)
         wait_until_somebody_waits(table)
         assert not waiting.done()
         assert table.mover.draw("stock").status_code == 200

@@ -14,7 +14,8 @@ from service.errors import StoreUnavailable
 from service.game import Game
 from service.servers import Servers
 from service.store import LostRace, Store
-from tests.fleets import sentinel_set, until
+from tests.fleets import sentinel_set
+from tests.patience import until
 from tests.test_store import EXPIRY, change, create
 
 COMMITS = 1_000
@@ -33,7 +34,7 @@ def main() -> None:
 def cost(directory: Path) -> None:
     with sentinel_set(directory) as fleet:
         servers = Servers(fleet.url, 0.8)
-        stores = [Store(servers, EXPIRY, replicas) for replicas in (0, 1)]
+        stores = [Store(servers, EXPIRY, replicas=replicas) for replicas in (0, 1)]
         for writers in (1, WRITERS):
             times: tuple[list[float], list[float]] = ([], [])
 
@@ -59,9 +60,9 @@ def loss(directory: Path, trial: int, replicas: int) -> int:
     place.mkdir()
     with sentinel_set(place) as fleet:
         servers = Servers(fleet.url, 0.8)
-        store = Store(servers, EXPIRY, replicas)
+        store = Store(servers, EXPIRY, replicas=replicas)
         gone = fleet.primary()
-        games = [create(Store(servers, EXPIRY, 1), public=False) for _ in range(WRITERS)]
+        games = [create(Store(servers, EXPIRY, replicas=1), public=False) for _ in range(WRITERS)]
 
         def write(game: Game) -> Game:
             """The game as it was acknowledged last."""

@@ -11,7 +11,8 @@ from service import watch
 from service.servers import Servers
 from service.store import Store
 from service.watch import Bell, Watch
-from tests.fleets import Fleet, Moving, Node, can_move_at_once, move_at_once, until
+from tests.fleets import Fleet, Moving, Node, can_move_at_once, move_at_once
+from tests.patience import until
 from tests.scale.test_servers import persistently
 from tests.test_store import EXPIRY, change, create, key
 

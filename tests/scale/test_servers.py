@@ -11,12 +11,12 @@ from typing import TypeVar
 import pytest
 from redis.crc import key_slot
 
+from service import metrics
 from service.errors import NoSuchGame, StoreUnavailable
 from service.game import Game, Joined, Remembered
 from service.servers import Credentials, Servers
 from service.store import Mark, Store
 from tests.fleets import (
-    PATIENCE,
     Fleet,
     Moving,
     Node,
@@ -25,14 +25,20 @@ from tests.fleets import (
     id_in_slot,
     move_at_once,
     sentinel_set,
-    until,
 )
+from tests.patience import PATIENCE, until
 from tests.test_store import EXPIRY, LATER, change, create, key, log, new_id, table
 
 NOT_A_HANG = 4.0
 """Seconds; the aim is one, but the machines that run tests can be slow."""
 
 Answer = TypeVar("Answer")
+
+
+def missed_by_replicas() -> float:
+    """How many changes the metrics say were on too few of them."""
+    (errors,) = metrics.STORE_ERRORS.collect()
+    return next(one.value for one in errors.samples if one.labels["error"] == "replicas")
 
 
 def store_of(fleet: Fleet, replicas: int = 0) -> Store:
@@ -166,6 +172,21 @@ def test_without_any_sentinel_the_primary_that_was_known_is_used(sentinels, capl
     assert [record.levelno for record in caplog.records] == [logging.WARNING] * 2
 
 
+def test_each_node_is_asked_once_and_one_that_has_left_not_at_all(nodes):
+    servers = Servers(nodes.url, 0.8)
+    asked = servers._finder._informants
+    for _ in range(3):
+        servers.doubt(servers.places()[0])
+        servers.look()
+        time.sleep(0.15)  # they are not asked more often
+    assert sorted(port for _, port in asked._hosts) == sorted(node.port for node in nodes.nodes)
+    asked.know([("127.0.0.1", 1)])
+    asked.know([("127.0.0.1", 2)])
+    named = [node.port for node in nodes.nodes[:4]]
+    assert sorted(port for _, port in asked._hosts) == [2, *sorted(named)]
+    assert asked._clients.keys() <= set(asked._hosts)
+
+
 @pytest.mark.parametrize("kind", ["sentinel", "cluster"])
 def test_servers_can_be_named_before_they_are_there(kind):
     (port,) = free_ports(1)
@@ -228,7 +249,9 @@ def test_without_its_replica_a_change_is_not_called_stored(fleet):
         replica.stall()
     remembered = Remembered(request=mark.request, version=2, first=1, last=0, seat=0, salt="")
     after = table(**{name: getattr(game, name) for name in ("id", "seats")}, version=2)
+    before = missed_by_replicas()
     assert is_unavailable(lambda: store.commit(after, (), mark, remembered))
+    assert missed_by_replicas() == before + 1
     assert lenient.load_marked(game.id, mark) == (after, remembered)
     assert is_unavailable(lambda: store.load_marked(game.id, mark))
     assert is_unavailable(lambda: store.commit(after, (), mark, remembered))

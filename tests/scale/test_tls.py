@@ -16,7 +16,8 @@ from service.errors import StoreUnavailable
 from service.processes import end_with_parent
 from service.servers import NO_CREDENTIALS, Credentials, Servers
 from service.store import Store
-from tests.fleets import free_ports, until
+from tests.fleets import free_ports
+from tests.patience import until
 from tests.test_store import EXPIRY, LATER, change, create
 
 PASSWORD = "wörd"

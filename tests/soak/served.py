@@ -13,7 +13,7 @@ from pathlib import Path
 import redis
 import requests
 
-from tests.serving import ENVIRONMENT, ROOT, RUMMY
+from tests.serving import ENVIRONMENT, ROOT, RUMMY, children, command
 from tests.soak.clock import Clock
 
 WELL_SECONDS = 60
@@ -58,10 +58,10 @@ class Served:
 
     def store(self) -> int:
         """The process of the embedded store, or 0 while there is none."""
-        return next((pid for pid in self._children() if "valkey" in _command(pid)), 0)
+        return next((pid for pid in self._children() if "valkey" in command(pid)), 0)
 
     def workers(self) -> list[int]:
-        return [pid for pid in self._children() if "valkey" not in _command(pid)]
+        return [pid for pid in self._children() if "valkey" not in command(pid)]
 
     def redis(self) -> redis.Redis:
         """A line to the store, past the service."""
@@ -104,8 +104,7 @@ class Served:
         )
 
     def _children(self) -> list[int]:
-        listed = Path(f"/proc/{self.master}/task/{self.master}/children").read_text()
-        return [int(pid) for pid in listed.split() if _state(int(pid)) not in "ZX"]
+        return [pid for pid in children(self.master) if _state(pid) not in "ZX"]
 
     @contextmanager
     def _only(self, worker: int) -> Iterator[None]:
@@ -179,10 +178,3 @@ def _state(pid: int) -> str:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except FileNotFoundError:
         return "X"
-
-
-def _command(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_text()
-    except FileNotFoundError:
-        return ""
