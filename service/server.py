@@ -3,6 +3,7 @@
 import errno
 import os
 import resource
+import signal
 import socket
 import time
 from contextlib import suppress
@@ -18,7 +19,7 @@ from gunicorn.glogging import Logger
 from service import logs, metrics_folder, tracing
 from service.config import Config, ConfigError, load_config
 from service.embedded import EmbeddedStore, EmbeddedStoreError
-from service.worker import Worker
+from service.worker import ENDING, Worker
 
 _BACKLOG = 2048
 _MOST_FILES = 10_240
@@ -117,6 +118,14 @@ class _Application(BaseApplication):
 
 
 class _Master(Arbiter):
+    def spawn_worker(self) -> int:
+        """Fork a worker, which is told to end only when it can hear that (Worker.init_process)."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+        try:
+            return int(super().spawn_worker())
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+
     def manage_workers(self) -> None:
         """Look after the workers, and after the store: called each second and when a child ends."""
         if not self._waits_for_successors():

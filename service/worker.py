@@ -38,6 +38,9 @@ _MOST_ACCEPTED = 16
 1 the workers share them evenly, but behind a thousand that came at once the next one waits for a
 minute; with gevent's 100 one worker would have nearly all."""
 
+ENDING = (signal.SIGTERM, signal.SIGQUIT)
+"""What the master tells a worker to end with."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -56,8 +59,10 @@ class Worker(GeventWorker):
         self._notified = time.monotonic()
 
     def init_process(self) -> None:
-        # What is inherited from the master puts a TERM into a queue that nobody looks at here.
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        # What is inherited from the master puts these into a queue that nobody looks at here.
+        for number in ENDING:
+            signal.signal(number, _leave)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
         Worker.here = self
         super().init_process()
 
@@ -112,10 +117,16 @@ class Worker(GeventWorker):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Do what TERM asks for at once."""
-        if not self.booted:  # nobody is served yet, and the rest of the start takes seconds
-            sys.exit(0)
+        if not self.booted:
+            _leave(sig, frame)
         super().handle_exit(sig, frame)
         self._told_to_end.set()
+
+    def handle_quit(self, sig: int, frame: FrameType | None) -> None:
+        """Do what Ctrl-C asks for, which reaches a worker as QUIT, at once."""
+        if not self.booted:
+            _leave(sig, frame)
+        super().handle_quit(sig, frame)
 
     def notify(self) -> None:
         """Tell the master that this worker lives, each second, and the metrics how late that is."""
@@ -175,6 +186,11 @@ class Worker(GeventWorker):
         with suppress(OSError):  # it may be gone
             seen.code = refuse(client, seen.status, {observation.HEADER: seen.id})
         observation.tell(seen)
+
+
+def _leave(_: int, __: FrameType | None) -> None:
+    """End: nobody is served yet, and the rest of the start takes seconds."""
+    sys.exit(0)
 
 
 class _Named:

@@ -83,11 +83,13 @@ def test_a_request_that_is_being_sent_when_it_is_told_to_end_is_answered(tmp_pat
         assert service.process.returncode == 0
 
 
-def test_it_can_be_ended_before_its_workers_are_ready(tmp_path):
+@pytest.mark.parametrize("begun", [0, 0.2, 0.6])
+@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
+def test_it_can_be_ended_before_its_workers_are_ready(tmp_path, sign, begun):
     with serving(tmp_path) as service:
         wait_until(lambda: len(children(service.process.pid)) == 3)
-        time.sleep(0.3)  # until they are in the middle of it
-        service.process.terminate()
+        time.sleep(begun)
+        service.process.send_signal(sign)
         assert service.ends_within(8)
         assert service.process.returncode == 0
         assert service.process.stdout.read() == ""
