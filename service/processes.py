@@ -53,8 +53,10 @@ def ended_by_signals() -> Iterator[None]:
     The first such signal does so, as KeyboardInterrupt or SystemExit; whoever presses Ctrl-C again
     does not break off what is done then. For the main thread, as are signals.
     """
+    told: list[int] = []
 
     def leave(number: int, _: FrameType | None) -> None:
+        told.append(number)
         for each in _ENDING:
             # Not SIG_IGN: a process that was started now would ignore them for ever.
             signal.signal(each, _pass)
@@ -69,7 +71,9 @@ def ended_by_signals() -> Iterator[None]:
         yield
     finally:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            # Once told to end the process does, and who says so again breaks off nothing of the
+            # rest. It starts no process any more, which would ignore them too.
+            signal.signal(number, signal.SIG_IGN if told else handler)
 
 
 @contextmanager
