@@ -178,12 +178,18 @@ class Servers:
                 return self._ask(questions[0][0], [command for _, command in questions])
             return self._ask_each(questions)
 
-    def keys(self, pattern: str, at_once: int = 200) -> Iterator[list[str]]:
-        """All keys like that, about so many at once; one may come twice, as with SCAN."""
+    def keys(
+        self, pattern: str, kind: str | None = None, at_once: int = 200
+    ) -> Iterator[list[str]]:
+        """All keys like that, about so many at once; one may come twice, as with SCAN.
+
+        `kind`: only of that type, as TYPE names it.
+        """
+        of_kind = ("TYPE", kind) if kind else ()
         for place in self.places():
             cursor = b"0"
             while True:
-                command = ("SCAN", cursor, "MATCH", pattern, "COUNT", at_once)
+                command = ("SCAN", cursor, "MATCH", pattern, "COUNT", at_once, *of_kind)
                 ((cursor, found),) = self._ask_at(place, [command])
                 if found:
                     yield [key.decode() for key in found]

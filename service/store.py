@@ -502,7 +502,8 @@ class Store:
         return answer
 
     def _all_ids(self) -> Iterator[list[str]]:
-        for keys in self._servers.keys("rummy:{*}:game"):
+        # By its type, so that one key that is not ours does not keep all others from being seen.
+        for keys in self._servers.keys("rummy:{*}:game", kind="hash"):
             yield [_id_in(key) for key in keys]
 
     def _standings(self, game_ids: Sequence[str]) -> Iterator[tuple[Status, int | None] | None]:

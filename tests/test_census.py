@@ -91,6 +91,13 @@ def test_what_cannot_be_read_is_counted_too(store, own_redis):
     assert counts(store.counted(NOW)) == [0, 0, 0, 0, 1]
 
 
+def test_a_key_that_is_not_ours_does_not_keep_the_games_from_being_counted(store, own_redis):
+    create(store)
+    own_redis.set("rummy:{aaaaaaaaaaaaaaaa}:game", "text")
+    assert counts(store.counted(NOW)) == [1, 0, 0, 0, 0]
+    assert len(list(store.all_games())) == 1
+
+
 def test_the_oldest_deadline_that_has_passed_is_told(store):
     assert store.counted(LATER).overdue_since is None
     for due in (LATER - 5, LATER - 7, LATER + 9, None):

@@ -473,7 +473,7 @@ def assert_everything_is_refused_soon(store: Store, game: Game) -> None:
         lambda: store.events(game.id, 0, 10),
         lambda: store.results(game.id, 0, 10),
         lambda: store.open_tables(10, None, LATER),
-        store.condition,  # asks nobody as long as somebody has just been answered
+        store.condition,  # which asks nobody as long as somebody has just been answered
     ):
         began = time.monotonic()
         with pytest.raises(StoreUnavailable):
