@@ -255,6 +255,21 @@ def free_ports(count: int) -> list[int]:
     return ports
 
 
+def ring(client: redis.Redis, channel: str, text: str = "1") -> int:
+    """Ring a bell as commits do; returns how many heard it."""
+    if isinstance(client, RedisCluster):
+        return client.spublish(channel, text)
+    return client.publish(channel, text)
+
+
+def listeners(client: redis.Redis, channel: str) -> int:
+    """How many would hear it."""
+    if isinstance(client, RedisCluster):
+        at = client.get_node_from_key(channel)
+        return client.pubsub_shardnumsub(channel, target_nodes=at)[0][1]
+    return client.pubsub_numsub(channel)[0][1]
+
+
 @contextmanager
 def sentinel_set(
     directory: Path, replicas: int = 2, password: str = "", sentinel_password: str = "", **more

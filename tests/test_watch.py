@@ -21,12 +21,12 @@ from pathlib import Path
 
 import pytest
 import redis
-from redis.cluster import RedisCluster
 
 from service import line, watch
 from service.embedded import EmbeddedStore
 from service.servers import Servers
 from service.watch import Bell, Watch
+from tests import fleets
 from tests.fleets import raw_client
 from tests.patience import until
 from tests.test_store import EXPIRY, Store, change, create
@@ -114,16 +114,11 @@ def channel(game: str) -> str:
 
 def ring(client: redis.Redis, game: str) -> int:
     """How many heard it."""
-    if isinstance(client, RedisCluster):
-        return client.spublish(channel(game), "1")
-    return client.publish(channel(game), "1")
+    return fleets.ring(client, channel(game))
 
 
 def listeners(client: redis.Redis, game: str) -> int:
-    if isinstance(client, RedisCluster):
-        at = client.get_node_from_key(channel(game))
-        return client.pubsub_shardnumsub(channel(game), target_nodes=at)[0][1]
-    return client.pubsub_numsub(channel(game))[0][1]
+    return fleets.listeners(client, channel(game))
 
 
 def rings(bell: Bell, within: float = PATIENCE) -> bool:

@@ -28,6 +28,7 @@ from service.rummy.model import Drew
 from service.servers import _Slots
 from tests import serving
 from tests.contract import CheckedClient
+from tests.fleets import listeners
 from tests.http.simple_player import choose
 from tests.http.sse import PATIENCE, Follower, Line, Reader
 from tests.http.tables import House, QuickContract, Table
@@ -154,7 +155,7 @@ def memory(service: Service) -> int:
 
 def is_waited_for(table: Table, by: int = 1) -> bool:
     """Whether so many workers listen to the bell of the game."""
-    return table.house.redis.pubsub_numsub(f"rummy:{{{table.id}}}:bell")[0][1] >= by
+    return listeners(table.house.redis, f"rummy:{{{table.id}}}:bell") >= by
 
 
 # ----------------------------------------------------------------------------------- waiting

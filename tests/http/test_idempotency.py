@@ -761,7 +761,7 @@ def test_a_key_that_made_a_table_more_than_a_day_ago_makes_another(house):
     first = wish.send()
     game_id = first.json["game"]["id"]
     (claim,) = [key for key in keys_of(house, game_id) if ":claim:" in key]
-    house.redis.delete(claim, *house.redis.keys("rummy:create:*"))
+    house.redis.delete(claim, *house.redis.scan_iter("rummy:create:*"))
     before = kept(house, game_id)
     second = wish.send()
     assert second.status_code == 201
@@ -775,7 +775,7 @@ def test_the_id_of_a_table_tells_nothing_of_the_key_that_made_it(house):
     for _ in range(2):
         wish = creating(house)
         ids.add(wish.send().json["game"]["id"])
-        house.redis.delete(*house.redis.keys("rummy:create:*"))
+        house.redis.delete(*house.redis.scan_iter("rummy:create:*"))
     assert len(ids) == 2
 
 
@@ -844,7 +844,7 @@ def test_a_request_is_known_by_the_hash_that_it_had_before_an_upgrade(house, req
         answer = table.players[0].post("rematch", idempotency_key=key)
     assert answer.status_code == 201, answer.text
     game_id = answer.json["game"]["id"]
-    kept = [house.redis.get(name) for name in house.redis.keys(f"rummy:{{{game_id}}}:claim:*")]
+    kept = [house.redis.get(name) for name in house.redis.scan_iter(f"rummy:{{{game_id}}}:claim:*")]
     kept += house.redis.hgetall(f"rummy:{{{game_id}}}:game").values()
     assert any(f'"request":"{request_hash}"'.encode() in value for value in kept)
 

@@ -31,7 +31,7 @@ def restored(house: House, what: str, number: int) -> Table:
     kept = kept_as(what, number)
     assert json.loads(kept["game"]["record"])["format"] == number
     part = f"rummy:{{{kept['id']}}}:"
-    house.redis.delete(*house.redis.keys(part + "*"), part)
+    house.redis.delete(*house.redis.scan_iter(part + "*"), part)
     house.redis.hset(part + "game", mapping=kept["game"])
     for entry, fields in kept["events"]:
         house.redis.xadd(part + "events", fields, id=entry)

@@ -25,6 +25,7 @@ from service.rummy.rules import PRESETS
 from service.servers import Servers
 from service.tables import Tables
 from service.watch import Watch
+from tests.fleets import listeners, ring
 from tests.http.tables import House, Player, Table, code
 from tests.patience import until
 from tests.positions import CALLABLE, position, with_deal
@@ -62,7 +63,7 @@ def news(player: Player, after: int, query: str = "wait=60") -> TestResponse:
 def wait_until_somebody_waits(table: Table) -> None:
     """Until the game's bell is listened to."""
     channel = f"rummy:{{{table.id}}}:bell"
-    until(lambda: table.house.redis.pubsub_numsub(channel)[0][1] > 0)
+    until(lambda: listeners(table.house.redis, channel) > 0)
 
 
 def types(events: Sequence[dict]) -> list[str]:
@@ -597,7 +598,7 @@ def test_a_game_that_expires_while_it_is_waited_for_is_gone(house, meanwhile):
     waiting = meanwhile(news, table.stranger, table.game().events)
     wait_until_somebody_waits(table)
     house.redis.delete(f"rummy:{{{table.id}}}:game", f"rummy:{{{table.id}}}:events")
-    house.redis.publish(f"rummy:{{{table.id}}}:bell", "gone")
+    ring(house.redis, f"rummy:{{{table.id}}}:bell", "gone")
     assert code(waiting.result(PATIENCE)) == "no_such_game"
 
 
