@@ -179,7 +179,7 @@ class Servers:
             return self._ask_each(questions)
 
     def keys(
-        self, pattern: str, kind: str | None = None, at_once: int = 200
+        self, pattern: str, at_once: int = 200, kind: str | None = None
     ) -> Iterator[list[str]]:
         """All keys like that, about so many at once; one may come twice, as with SCAN.
 
