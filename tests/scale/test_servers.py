@@ -222,7 +222,9 @@ def test_a_cluster_is_ready_as_long_as_one_of_its_servers_answers(nodes):
 def test_the_keys_of_all_servers_are_found(fleet):
     store = store_of(fleet)
     games = [create(store) for _ in range(30)]
-    found = {name for some in Servers(fleet.url, 0.8).keys("rummy:{*}:game", at_once=7) for name in some}
+    found = {
+        name for some in Servers(fleet.url, 0.8).keys("rummy:{*}:game", at_once=7) for name in some
+    }
     assert found >= {key(game, "game") for game in games}
 
 
