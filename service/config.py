@@ -6,7 +6,6 @@ from difflib import get_close_matches
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 import msgspec
-from limits import parse_many
 from msgspec import Meta
 from msgspec.structs import replace
 
@@ -137,6 +136,9 @@ def _parse(field: msgspec.structs.FieldInfo, text: str) -> Any:
 
 
 def _rates(text: str) -> str:
+    # Imported here: it takes as long as all the rest of the start of a command.
+    from limits import parse_many
+
     try:
         rates = parse_many(text)
     except ValueError:
