@@ -6,7 +6,6 @@ after trouble nothing is for a moment, so that a store that does not answer is w
 """
 
 import hashlib
-import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,9 +23,6 @@ _SCRIPT_SHA = hashlib.sha1(_SCRIPT, usedforsecurity=False).hexdigest()
 
 _REST_SECONDS = 1.0
 """After trouble nothing is counted for so long."""
-
-_AT_ONCE = 16
-"""Connections, and so requests that are being counted at a time."""
 
 
 class Window(Struct, frozen=True):
@@ -50,7 +46,6 @@ class Counters:
     def __init__(self, servers: Servers) -> None:
         """`servers` that are not waited for as long as those of the games."""
         self._servers = servers
-        self._places = threading.BoundedSemaphore(_AT_ONCE)
         self._resting_until = 0.0
 
     def count(self, key: str, windows: Sequence[Window]) -> Counted | None:
@@ -58,22 +53,16 @@ class Counters:
 
         None: it could not be counted.
         """
-        if self._is_resting():
+        if time.monotonic() < self._resting_until:
             return None
-        with self._places:
-            if self._is_resting():  # somebody met trouble while this one waited
-                return None
-            try:
-                answer = self._run(key, windows)
-            except StoreUnavailable:
-                self._resting_until = time.monotonic() + _REST_SECONDS
-                return None
+        try:
+            answer = self._run(key, windows)
+        except StoreUnavailable:
+            self._resting_until = time.monotonic() + _REST_SECONDS
+            return None
         fits, *counts = cast(list[int], answer)
         left = tuple(milliseconds / 1000 for milliseconds in counts[1::2])
         return Counted(bool(fits), tuple(counts[::2]), left)
-
-    def _is_resting(self) -> bool:
-        return time.monotonic() < self._resting_until
 
     def _run(self, key: str, windows: Sequence[Window]) -> Any:
         keys = [f"rummy:limits:{{{key}}}:{window.seconds}" for window in windows]
