@@ -1,6 +1,7 @@
 """The composition root: the Flask app with everything it needs, made from a configuration."""
 
 from collections.abc import Callable, Mapping
+from wsgiref.types import WSGIApplication
 
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
@@ -42,11 +43,10 @@ def create_app(
         cors.register(app, config.cors_origins)
     if config.tracing:
         tracing.trace(app, tables)
+    wsgi_app: WSGIApplication = app.wsgi_app
     if config.proxies:
         hops = config.proxies
-        # Flask means this attribute to be wrapped, but its type is that of a method.
-        app.wsgi_app = ProxyFix(  # type: ignore[method-assign]
-            app.wsgi_app, x_for=hops, x_proto=hops, x_host=hops, x_prefix=hops
-        )
-    app.wsgi_app = Observed(app.wsgi_app)  # type: ignore[method-assign]
+        wsgi_app = ProxyFix(wsgi_app, x_for=hops, x_proto=hops, x_host=hops, x_prefix=hops)
+    # Flask means this attribute to be wrapped, but its type is that of a method.
+    app.wsgi_app = Observed(wsgi_app)  # type: ignore[method-assign]
     return app
