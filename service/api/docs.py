@@ -8,9 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from flask import Blueprint, Flask, Response, abort, send_file
-
-from service.api.http import spare
+from flask import Blueprint, Flask, Response, abort, request, send_file
 
 _OWN = Path(__file__).parent
 _SWAGGER_UI = Path(str(files("flask_swagger_ui"))) / "dist"
@@ -71,7 +69,8 @@ def _document(content: bytes) -> Response:
     response = Response(content, mimetype="application/json")
     response.headers["Cache-Control"] = "no-cache"
     response.add_etag()
-    return spare(response)
+    response.make_conditional(request)
+    return response
 
 
 def _moved(location: str) -> Response:

@@ -172,6 +172,15 @@ def refuse_unread_query() -> None:
         raise InvalidRequest(tuple(FieldProblem(name, reason) for name in request.args))
 
 
+def ignore_if_match() -> None:
+    """If-Match pins changes to a version, and reading changes nothing. For before_request.
+
+    What sends pages and files would refuse it, and not as a problem.
+    """
+    if request.method in {"GET", "HEAD"}:
+        request.environ.pop("HTTP_IF_MATCH", None)
+
+
 def harden(response: Response) -> Response:
     """Tell browsers to take every answer for what it says it is, and to give it to no other page.
 
@@ -264,16 +273,6 @@ def known_tags() -> Container[str]:
 def etag(tag: str) -> str:
     """The ETag of a view."""
     return f'"{tag}"'
-
-
-def spare(response: Response) -> Response:
-    """Answer 304 to who has this already.
-
-    If-Match pins changes to a version, and nothing is changed here: it would be refused as HTML.
-    """
-    environ = {name: value for name, value in request.environ.items() if name != "HTTP_IF_MATCH"}
-    response.make_conditional(environ)
-    return response
 
 
 def _idempotency_key() -> str | None:

@@ -16,7 +16,6 @@ from markupsafe import Markup, escape
 from msgspec import Struct
 
 from service.api import language
-from service.api.http import spare
 from service.rummy.rules import PRESETS
 from service.text import Text, said
 
@@ -122,7 +121,8 @@ def shown(
         response.headers["Content-Security-Policy"] = _POLICY
     # Not of the content alone: in two languages it can be the same.
     response.set_etag(sha256(f"{kind} {spoken}\n".encode() + content).hexdigest()[:32])
-    return language.marked(spare(response), spoken)
+    response.make_conditional(request)
+    return language.marked(response, spoken)
 
 
 def _linked(text: str, addresses: Mapping[str, str]) -> Markup:
