@@ -19,6 +19,7 @@ import pytest
 import requests
 
 from deploy.check import nginx_for
+from tests.patience import until
 from tests.serving import Service, serving
 from tests.test_docs import Browser, Page, browser
 
@@ -217,9 +218,16 @@ def test_no_token_is_logged_but_the_request_id(address, place):
     requests.get(f"{address}/v1/variants", headers=headers, timeout=SECONDS)
     headers["X-Request-ID"] = "not one, as it has spaces"
     requests.get(f"{address}/v1/variants?not_logged=1", headers=headers, timeout=SECONDS)
-    log = [json.loads(line) for line in (place / "access.log").read_text().splitlines()]
-    assert log[-2]["request_id"] == "of-the-client"
-    assert re.fullmatch("[0-9a-f]{32}", log[-1]["request_id"])
+    log: list[dict[str, str]] = []
+
+    def both_are_logged() -> bool:  # nginx does so after it has answered
+        lines = (place / "access.log").read_text().splitlines(keepends=True)
+        log[:] = [json.loads(line) for line in lines if line.endswith("\n")]
+        return any(entry["request_id"] == "of-the-client" for entry in log[:-1])
+
+    until(both_are_logged)
+    after = [entry["request_id"] for entry in log].index("of-the-client") + 1
+    assert re.fullmatch("[0-9a-f]{32}", log[after]["request_id"])
     assert "secret-token" not in str(log)
     assert "not_logged" not in str(log)
 
