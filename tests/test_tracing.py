@@ -115,8 +115,7 @@ def test_a_move_is_a_request_a_use_case_and_two_round_trips(service, collector):
     assert "HGET" in load.name
     assert "EVALSHA" in commit.name
     assert {load.kind, commit.kind} == {Span.SpanKind.SPAN_KIND_CLIENT}
-    (line,) = [line for line in service.lines() if line.get("request_id") == own]
-    assert line["trace_id"] == span.trace_id.hex()
+    assert service.request_line(answer)["trace_id"] == span.trace_id.hex()
     assert collector.services == {"rummy 0.1.0"}
 
 

@@ -45,8 +45,23 @@ class Watched:
         return f"/v1/games/{made['game']['id']}", headers
 
     def lines(self) -> list[dict]:
-        """The log so far, each line of which has to be JSON."""
-        return [json.loads(line) for line in self.log.read_text().splitlines()]
+        """The log so far, each line of which has to be JSON; one may just be being written."""
+        lines = self.log.read_text().splitlines(keepends=True)
+        return [json.loads(line) for line in lines if line.endswith("\n")]
+
+    def request_line(self, answer: requests.Response) -> dict:
+        """The one line of that request, which is written when it has been answered."""
+        found: list[dict] = []
+
+        def is_written() -> bool:
+            own = answer.headers["X-Request-ID"]
+            of_requests = [one for one in self.lines() if one["logger"] == "service.requests"]
+            found[:] = [line for line in of_requests if line["request_id"] == own]
+            return bool(found)
+
+        until(is_written)
+        (line,) = found
+        return line
 
     def workers(self) -> set[int]:
         """The process ids of the workers."""
