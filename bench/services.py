@@ -117,6 +117,19 @@ def bare_flask(redis_url: str) -> Iterator[Served]:
             yield Served(process, listener.getsockname())
 
 
+@contextmanager
+def fast_api(redis_url: str) -> Iterator[Served]:
+    """The FastAPI app that does the same, under uvicorn with what it is fastest with."""
+    with _listening() as listener:
+        command = [
+            *(sys.executable, "-m", "uvicorn", "--fd", str(listener.fileno())),
+            *("--workers", str(WORKERS), "--loop", "uvloop", "--http", "httptools"),
+            *("--no-access-log", "--log-level", "warning", "bench.references.fast_api:app"),
+        ]
+        with _running(command, {"RUMMY_REDIS_URL": redis_url}, [listener.fileno()]) as process:
+            yield Served(process, listener.getsockname())
+
+
 def cpu_seconds(pids: Iterable[int]) -> float:
     """So much time of a processor these processes have used until now, all their threads."""
     return sum(
