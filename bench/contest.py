@@ -108,12 +108,12 @@ def connection_of(place: int, seat: int, connections: int) -> int:
 def _sample(
     served: Served, url: str, store: int, alternative: Alternative, seconds: float
 ) -> Mapping[str, float]:
-    fresh = _stored_anew(url, ceil(_MOST_PER_SECOND * seconds / TABLES))
+    fresh = stored_anew(url, ceil(_MOST_PER_SECOND * seconds / TABLES))
     connections = alternative.connections
     return sample(served, store, connections, alternative.lines(fresh, connections), seconds)
 
 
-def _stored_anew(url: str, moves: int) -> list[Table]:
+def stored_anew(url: str, moves: int) -> list[Table]:
     """The tables, each with so many moves to come, as the only ones in that database."""
     fresh = [table.anew() for table in tables(TABLES, moves)]
     store = Store(Servers(url, timeout_seconds=5), _EXPIRY)

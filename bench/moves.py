@@ -33,7 +33,7 @@ _encode = msgspec.json.Encoder().encode
 def measure(effort: Effort) -> Section:
     """The service beside the references, with few and with many connections."""
     alternatives = {
-        _name(server, connections): Alternative(server, _lines, connections)
+        _name(server, connections): Alternative(server, lines, connections)
         for connections in _CONNECTIONS
         for server in SERVERS
     }
@@ -52,12 +52,13 @@ def measure(effort: Effort) -> Section:
     return Section("A move", rows(measured(effort, alternatives), comparisons), (note,))
 
 
+def lines(tables: Sequence[Table], connections: int) -> list[Iterator[Step]]:
+    """The moves of each table."""
+    return [_steps(table, place, connections) for place, table in enumerate(tables)]
+
+
 def _name(server: str, connections: int) -> str:
     return f"{server}, {connections} connections"
-
-
-def _lines(tables: Sequence[Table], connections: int) -> list[Iterator[Step]]:
-    return [_steps(table, place, connections) for place, table in enumerate(tables)]
 
 
 def _steps(table: Table, place: int, connections: int) -> Iterator[Step]:
