@@ -58,7 +58,7 @@ def measure(effort: Effort) -> Section:
 
 
 def _random_play(
-    tables: Mapping[str, Rules], others: Mapping[str, Deals], effort: Effort
+    tables: Mapping[str, Rules], others: dict[str, Deals], effort: Effort
 ) -> Iterator[Row]:
     """Deals played by taking any of the legal moves; others play gin rummy."""
     deals: dict[str, Deals] = {
