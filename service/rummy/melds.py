@@ -358,33 +358,31 @@ def _natural_sets(rank: str, counts: tuple[int, ...], decks: int) -> tuple[Form,
 
 
 def _sets(rank: str, counts: tuple[int, ...], jokers: int, decks: int) -> Iterator[Form]:
-    for shape in _set_shapes(counts, jokers, decks):
-        yield _form("set", [(rank + SUITS[suit], is_joker) for suit, is_joker in shape])
+    for suits, places in _set_shapes(counts, jokers, decks):
+        yield Form("set", tuple([rank + suit for suit in suits]), places)
 
 
 @cache
 def _set_shapes(
     counts: tuple[int, ...], jokers: int, decks: int
-) -> tuple[tuple[tuple[int, bool], ...], ...]:
-    """Every set of one rank with exactly so many jokers, as (suit, is a joker) pairs.
+) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Every set of one rank with exactly so many jokers: the suits, and the places of the jokers.
 
     `counts` are the natural cards held by suit. There are few different arguments, so each is
     worked out once.
     """
-    shapes: list[tuple[tuple[int, bool], ...]] = [()]
-    for suit, count in enumerate(counts):
+    shapes: list[tuple[str, tuple[int, ...]]] = [("", ())]
+    for suit, count in zip(SUITS, counts, strict=True):
         shapes = [
-            (*shape, *((suit, False),) * natural, *((suit, True),) * wild)
-            for shape in shapes
-            for natural in range(min(count, decks) + 1)
-            for wild in range(min(jokers, decks - natural) + 1)
+            (first + suit * wild, (*places, *range(len(first), len(first) + wild)))
+            for suits, places in shapes
+            for first in (suits + suit * natural for natural in range(min(count, decks) + 1))
+            for wild in range(min(jokers - len(places), decks - first.count(suit)) + 1)
         ]
     return tuple(
-        shape
-        for shape in shapes
-        if len(shape) >= MIN_MELD
-        and sum(is_joker for _, is_joker in shape) == jokers
-        and len(shape) > jokers
+        (suits, places)
+        for suits, places in shapes
+        if len(suits) >= MIN_MELD and len(places) == jokers and len(suits) > jokers
     )
 
 
@@ -423,7 +421,10 @@ def _runs(suit: str, held: int, jokers: int, top: int) -> Iterator[Form]:
 def _run_shapes(held: int, start: int, end: int, spare: int, suit: str) -> Iterator[Form]:
     """The runs of one stretch: jokers in its gaps, and `spare` more in place of cards held."""
     faces = _stretch(suit, start, end)
-    gaps = [place - start for place in range(start, end) if not held >> place & 1]
+    gaps = tuple([place - start for place in range(start, end) if not held >> place & 1])
+    if not spare:
+        yield Form("run", faces, gaps)
+        return
     natural = [place - start for place in range(start, end) if held >> place & 1]
     for more in combinations(natural, spare):
         yield Form("run", faces, tuple(sorted((*gaps, *more))))
