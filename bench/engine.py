@@ -105,7 +105,7 @@ def _others() -> tuple[dict[str, Deals], tuple[str, ...]]:
         try:
             found[name] = deals(Random(name))
         except ImportError:
-            missing.append(f"{name} is left out: `{package}` is not installed.")
+            missing.append(f"{name} is left out: pip install {package}.")
     return found, tuple(missing)
 
 

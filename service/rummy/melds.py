@@ -151,8 +151,8 @@ def melds_in(hand: Sequence[Card], rules: Rules) -> Iterator[Form]:
     places = sum(map(_PLACES[top].__getitem__, set(hand)))
     for used in range(jokers + 1):
         # Two numbers tell of most hands that there is no meld in them, all ranks and suits at once.
-        if _often(ranks, max(1, MIN_MELD - used)):
-            for rank in dict.fromkeys(card[0] for card in hand if card != JOKER):
+        if often := _often(ranks, max(1, MIN_MELD - used)):
+            for rank in dict.fromkeys([card[0] for card in hand if often & _OF_RANK[card] << 7]):
                 counts = tuple([hand.count(rank + suit) for suit in SUITS])
                 yield from _sets_of(rank, counts, used, rules.decks)
         if used or _in_a_row(places):
@@ -331,12 +331,13 @@ def _places(top: int) -> dict[Card, int]:
 _PLACES = {top: _places(top) for top in (_KING, _HIGH_ACE)}
 
 
-def _often(ranks: int, times: int) -> bool:
-    """Whether there is a rank of at least so many natural cards: it comes to 128, the byte's sign.
+def _often(ranks: int, times: int) -> int:
+    """The highest bit of each byte whose rank has at least so many natural cards.
 
-    A hand has fewer than 128 cards of a rank, as there are but two decks.
+    With what they lack of 128 added, those come to 128 or more, but no byte to 256: of two decks a
+    hand has eight cards of a rank at the most.
     """
-    return ranks + _ALL_RANKS * (128 - times) & _ALL_RANKS * 128 != 0
+    return ranks + _ALL_RANKS * (128 - times) & _ALL_RANKS << 7
 
 
 def _in_a_row(places: int) -> int:
