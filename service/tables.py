@@ -4,6 +4,7 @@ import secrets
 import time
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from math import inf
 
 from msgspec import Struct
@@ -777,7 +778,8 @@ def _moved(
             match, events = apply(match, seat, move, now)
     except Refused as refusal:
         play = refusal.params.get("play")
-        refusal.instead = near(match, seat, move, now, play=play if isinstance(play, int) else None)
+        play = play if isinstance(play, int) else None
+        refusal.find_instead = partial(near, match, seat, move, now, play=play)
         if isinstance(refusal, NotYourTurn) and game.seats[seat].forced:
             refusal.detail = Text(
                 "{reason} Your last one was played by force, since its time was up (table.1)."
