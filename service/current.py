@@ -18,8 +18,8 @@ class Request:
 
     `operation` is its operationId in the contract, `page` for what is not in it, `none` for what
     is served nowhere: there are as many values as operations, whatever clients send. `route` is the
-    path with its parameters in braces. `headers` go into the answer too. `waited` are the seconds in
-    which it only waited for news.
+    path with its parameters in braces. `headers` go into the answer too. `waited` are the seconds
+    in which it only waited for news.
     """
 
     __slots__ = (
