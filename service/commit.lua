@@ -7,7 +7,7 @@
 --       milliseconds to keep the keys, milliseconds to keep the claim,
 --       field of the seat's requests ('' for none), what to remember of this one ('' for nothing),
 --       how the game stands, for those who count games without reading their records,
---       number of events, then of each event number, version, time, text and '1' if it was forced;
+--       number of events, then of each its id, and of its fields how many words they are, and those;
 --       number of deals that began, then of each its number and that of the event;
 --       what follows are the results of deals.
 --
@@ -57,12 +57,14 @@ if stored ~= version - 1 then
   return {'lost', redis.call('HGET', game, 'record'), earlier}
 end
 
-local first_begin = 13 + 5 * tonumber(ARGV[11])
-local first_result = first_begin + 2 * tonumber(ARGV[first_begin - 1])
-for i = 12, first_begin - 2, 5 do
-  redis.call('XADD', events, ARGV[i] .. '-0', 'v', ARGV[i + 1], 't', ARGV[i + 2], 'e', ARGV[i + 3],
-    'f', ARGV[i + 4])
+local next_event = 12
+for _ = 1, tonumber(ARGV[11]) do
+  local last = next_event + 1 + tonumber(ARGV[next_event + 1])
+  redis.call('XADD', events, ARGV[next_event], unpack(ARGV, next_event + 2, last))
+  next_event = last + 1
 end
+local first_begin = next_event + 1
+local first_result = first_begin + 2 * tonumber(ARGV[next_event])
 for i = first_begin, first_result - 1, 2 do
   redis.call('HSET', begins, ARGV[i], ARGV[i + 1])
 end

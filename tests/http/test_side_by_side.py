@@ -17,6 +17,7 @@ from tests.http.simple_player import choose
 from tests.http.sse import entries_of, follow, kinds_of
 from tests.http.tables import Clock, House, Player, Table, assert_no_card_is_lost
 from tests.http.test_idempotency import new_key
+from tests.test_record_format import number_of
 
 
 class Either:
@@ -64,7 +65,7 @@ def both(versions: SideBySide) -> SideBySide:
 
 def format_of(table: Table) -> int:
     record = table.house.redis.hget(f"rummy:{{{table.id}}}:game", "record")
-    return json.loads(record)["format"]
+    return number_of(record)
 
 
 def twice(player: Player, part: str, body: object = None) -> TestResponse:
