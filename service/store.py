@@ -51,8 +51,9 @@ from service.game import (
     encode_event,
     encode_result,
 )
+from service.redis_server import Command, unavailable
 from service.rummy.model import DealEnded, DealResult, Dealt
-from service.servers import Command, Condition, Servers, unavailable
+from service.servers import Condition, Servers
 from service.text import Text
 
 _COMMIT = Path(__file__).with_name("commit.lua").read_text()
