@@ -293,7 +293,7 @@ class Store:
             _field(mark) if mark and mark.owner else "",
             _memory(mark, remembered, self._record_format) if mark and remembered else "",
             _standing(game),
-            *_event_arguments(logged, self._record_format),
+            *log_arguments(logged, self._record_format),
         ]
         try:
             answer = self._send(game, ("EVALSHA", _COMMIT_SHA, len(keys), *keys, *arguments))
@@ -733,9 +733,10 @@ def _entry_of_log(number: bytes, fields: list[bytes]) -> Logged:
     )
 
 
-def _event_arguments(
-    logged: Sequence[Logged], record_format: RecordFormat
+def log_arguments(
+    logged: Sequence[Logged], record_format: RecordFormat = WRITTEN
 ) -> Iterator[int | str | bytes]:
+    """What the script of a commit is given of the entries of the log, behind all else."""
     yield len(logged)
     for entry in logged:
         event = encode_event(entry.event, record_format)
