@@ -31,7 +31,7 @@ _encode = msgspec.json.Encoder().encode
 def measure(effort: Effort) -> Section:
     """The service beside the references, with few and with many connections."""
     alternatives = {
-        _name(server, connections): Alternative(server, _lines, connections)
+        _name(server, connections): Alternative(server, move_lines, connections)
         for connections in _CONNECTIONS
         for server in SERVERS
     }
@@ -53,7 +53,8 @@ def _name(server: str, connections: int) -> str:
     return f"{server}, {connections} connections"
 
 
-def _lines(tables: Sequence[Table], connections: int) -> list[Iterator[Step]]:
+def move_lines(tables: Sequence[Table], connections: int) -> list[Iterator[Step]]:
+    """The moves to come at these tables, each by the connection of its seat."""
     return [iter(_steps(table, place, connections)) for place, table in enumerate(tables)]
 
 
