@@ -59,7 +59,7 @@ def commit(game: Game, logged: tuple[Logged, ...]) -> Command:
     keys = [key_of(game.id, part) for part in ("game", "events", "deals", "begins")]
     command: list[str | bytes | int] = ["EVALSHA", _COMMIT_SHA, len(keys), *keys]
     command += ["PUBLISH", bell_of(game.id), game.version, encode(game), secrets.token_hex(8)]
-    command += [_LIFETIME_MS, 0, "", "", f"{game.version} {game.status} "]
+    command += [_LIFETIME_MS, 0, "", "", f"{game.version} {game.status} ", ""]
     return (*command, *log_arguments(logged))
 
 

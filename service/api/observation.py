@@ -1,4 +1,4 @@
-"""What is seen of every request: its id goes into the answer, the rest into log and metrics.
+"""What every request and answer has in common: an id, headers, a line in the log, its metrics.
 
 It stands around the whole application, so that nothing is answered past it.
 """
@@ -20,6 +20,22 @@ HEADER = "X-Request-ID"
 
 _GAME_ID = re.compile("[a-z2-7]{16}")
 _PARAMETER = re.compile("<(?:[^:>]+:)?([^>]+)>")
+_CONTENT_SECURITY_POLICY = "Content-Security-Policy"
+_NO_PAGE = (_CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'")
+_HARDENING = (
+    ("X-Content-Type-Options", "nosniff"),
+    ("Referrer-Policy", "no-referrer"),
+    ("Cross-Origin-Resource-Policy", "same-origin"),
+    ("Cross-Origin-Opener-Policy", "same-origin"),
+    (
+        "Permissions-Policy",
+        "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
+    ),
+)
+"""They tell browsers to take every answer for what it says it is, and to give it to no other page.
+Pages of origins that are allowed to (`cors`) read them nevertheless: they ask for that. That this
+is HTTPS only whoever ends TLS can promise (Strict-Transport-Security)."""
+
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
 _log = logging.getLogger("service.requests")
@@ -38,7 +54,10 @@ class Observed:
 
         def started(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
             seen.status = int(status[:3])
-            return start_response(status, [*headers, (HEADER, seen.id)], exc_info)
+            more = [(HEADER, seen.id), *_HARDENING]
+            if not any(name == _CONTENT_SECURITY_POLICY for name, _ in headers):
+                more.append(_NO_PAGE)
+            return start_response(status, headers + more, exc_info)
 
         def ended() -> None:
             # As a proxy in front is believed it: that has been put into the environment meanwhile.
