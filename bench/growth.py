@@ -13,7 +13,7 @@ from bench import services
 from bench.figures import Effort, Figure, Goal, Row, Section, interleaved
 from bench.games import Table, tables
 from bench.load import sample
-from bench.moves import move_lines
+from bench.moves import lines
 from bench.services import Served
 from bench.sizes import OPTIONS, played
 from service.embedded import EmbeddedStore
@@ -139,7 +139,7 @@ def _sample(
     fresh = [table.anew() for table in waiting]
     for table in fresh:
         store.commit(table.game, table.logged)
-    measured = sample(served, valkey.pid, _CONNECTIONS, move_lines(fresh, _CONNECTIONS), seconds)
+    measured = sample(served, valkey.pid, _CONNECTIONS, lines(fresh, _CONNECTIONS), seconds)
     with redis.Redis.from_url(valkey.url) as client:
         keys = [[f"rummy:{{{table.game.id}}}:{part}" for part in _PARTS] for table in fresh]
         record = client.memory_usage(keys[0][0], samples=0)

@@ -23,7 +23,7 @@ _LENGTH = re.compile(rb"(?i)\r\ncontent-length: *(\d+)")
 _PATIENCE_SECONDS = 30.0
 _LOOKED_AT = 100
 _WARM_SHARE = 0.1
-"""For so much of the time a load is given before it counts."""
+"""For so much of the time the load is given before it counts."""
 
 
 class WrongAnswer(Exception):

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from http.client import HTTPResponse
@@ -57,10 +58,10 @@ class Served:
         opened = []
         for worker in workers:
             with _standing_still([other for other in workers if other != worker]):
-                opened += [self._connection() for _ in range(number // len(workers))]
+                opened += [self.connection() for _ in range(number // len(workers))]
         return opened
 
-    def _connection(self) -> socket.socket:
+    def connection(self) -> socket.socket:
         """A connection on which something was answered, so that some worker has it."""
         connection = socket.create_connection(self.address, timeout=_START_SECONDS)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -100,7 +101,7 @@ def service(redis_url: str, **environment: str) -> Iterator[Served]:
         found = re.search(r"http://(\S+):(\d+)", greeting)
         if found is None:
             raise ChildProcessError(f"rummy serve said {greeting!r}")
-        yield Served(process, (found[1], int(found[2])))
+        yield _served(process, (found[1], int(found[2])))
 
 
 @contextmanager
@@ -114,7 +115,22 @@ def bare_flask(redis_url: str) -> Iterator[Served]:
         ]
         settings = {"RUMMY_REDIS_URL": redis_url, "RUMMY_METRICS": "false"}
         with _running(command, settings, [listener.fileno()]) as process:
-            yield Served(process, listener.getsockname())
+            yield _served(process, listener.getsockname())
+
+
+@contextmanager
+def fast_api(redis_url: str) -> Iterator[Served]:
+    """The FastAPI app that does the same, under uvicorn with what it is fastest with."""
+    with _listening() as listener:
+        command = [
+            *(sys.executable, "-m", "uvicorn", "--fd", str(listener.fileno())),
+            *("--workers", str(WORKERS), "--loop", "uvloop", "--http", "httptools"),
+            # A worker that stands still for a moment (`connections`) is not to be replaced.
+            *("--no-access-log", "--log-level", "warning", "--timeout-worker-healthcheck", "60"),
+            "bench.references.fast_api:app",
+        ]
+        with _running(command, {"RUMMY_REDIS_URL": redis_url}, [listener.fileno()]) as process:
+            yield _served(process, listener.getsockname())
 
 
 def cpu_seconds(pids: Iterable[int]) -> float:
@@ -159,6 +175,19 @@ def _running(
         process.wait(_END_SECONDS)
         assert process.stdout is not None
         process.stdout.close()
+
+
+def _served(process: subprocess.Popen[str], address: tuple[str, int]) -> Served:
+    """What has just been started, once each of its workers has answered something."""
+    served = Served(process, address)
+    deadline = time.monotonic() + _START_SECONDS
+    while len(served.workers) != WORKERS:
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise ChildProcessError(f"It does not serve: {process.args!r}")
+        time.sleep(0.1)
+    for connection in served.connections(WORKERS):
+        connection.close()
+    return served
 
 
 @contextmanager

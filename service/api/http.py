@@ -12,7 +12,7 @@ from flask import Response, current_app, request
 from marshmallow import Schema
 
 from service.api import problems
-from service.api.reading import body_reader, query_reader
+from service.api.reading import asked, body_reader, query_reader
 from service.changes import Terms
 from service.errors import (
     BadIdempotencyKey,
@@ -112,21 +112,14 @@ def told_apart(field: str, names: dict[str, str]) -> dict[str, Any]:
 
 def refuse_unread_query() -> None:
     """Refuse a query where none is read: a wish must not go unheard. For before_request."""
+    if not asked().query_string:
+        return
     view = current_app.view_functions[request.endpoint or ""]
     if request.method == "OPTIONS":  # a browser asks beforehand, for whatever will be asked there
         return
-    if request.query_string and request.args and not getattr(view, "reads_query", False):
+    if request.args and not getattr(view, "reads_query", False):
         reason = Text("Unknown field.")
         raise InvalidRequest(tuple(FieldProblem(name, reason) for name in request.args))
-
-
-def ignore_if_match() -> None:
-    """If-Match pins changes to a version, and reading changes nothing. For before_request.
-
-    What sends pages and files would refuse it, and not as a problem.
-    """
-    if request.method in {"GET", "HEAD"}:
-        request.environ.pop("HTTP_IF_MATCH", None)
 
 
 def tables() -> Tables:
@@ -138,9 +131,8 @@ def answer(
     body: msgspec.Struct, status: int = 200, headers: dict[str, str] | None = None
 ) -> Response:
     """The structure as JSON. Most differ by seat and time: unless said, nobody may keep them."""
-    response = Response(_encode(body), status, headers, mimetype="application/json")
-    response.headers.setdefault("Cache-Control", "no-store")
-    return response
+    sent = {"Content-Type": "application/json", "Cache-Control": "no-store", **(headers or {})}
+    return Response(_encode(body), status, sent)
 
 
 def plain(text: str, headers: dict[str, str]) -> Response:
@@ -179,6 +171,8 @@ def first_terms() -> Terms:
 
 def wants(kind: str) -> bool:
     """Whether the caller takes that kind of answer rather than JSON."""
+    if asked().headers.get("Accept", "*/*") in {"*/*", "application/json"}:
+        return False
     return request.accept_mimetypes.best_match(["application/json", kind]) == kind
 
 
