@@ -67,10 +67,10 @@ class Served:
         opened = []
         for worker in workers:
             with _standing_still([other for other in workers if other != worker]):
-                opened += [self._connection() for _ in range(number // len(workers))]
+                opened += [self.connection() for _ in range(number // len(workers))]
         return opened
 
-    def _connection(self) -> socket.socket:
+    def connection(self) -> socket.socket:
         """A connection on which something was answered, so that some worker has it."""
         connection = socket.create_connection(self.address, timeout=_START_SECONDS)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

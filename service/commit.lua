@@ -8,7 +8,7 @@
 --       field of the seat's requests ('' for none), what to remember of this one ('' for nothing),
 --       how the game stands, for those who count games without reading their records,
 --       the nonce of the commit that this one builds on ('': of whatever has that version),
---       number of events, then of each event number, version, time, text and '1' if it was forced;
+--       number of events, then of each its id, and of its fields how many words they are, and those;
 --       number of deals that began, then of each its number and that of the event;
 --       what follows are the results of deals.
 --
@@ -27,6 +27,8 @@ local standing, builds_on = ARGV[10], ARGV[11]
 -- Between two attempts of one client the others cannot get sixteen changes further: it is its turn.
 local COMMITS_REMEMBERED = 16
 local REQUESTS_REMEMBERED = 32
+-- Of a key so much stands at the beginning of what is remembered, in every format.
+local KEY_CHARACTERS = 16
 
 local function remembered()
   if claim then return redis.call('GET', claim) end
@@ -56,7 +58,7 @@ end
 -- does, and for them it is the version that counts.
 local was_made = false
 if builds_on ~= '' and request ~= '' then
-  local key = string.match(request, '^%S+ ')
+  local key = string.sub(request, 1, KEY_CHARACTERS)
   was_made = string.find('\n' .. (remembered() or ''), '\n' .. key, 1, true)
 end
 if stored ~= version - 1 or was_made or string.sub(commits, 1, #builds_on) ~= builds_on then
@@ -65,12 +67,14 @@ if stored ~= version - 1 or was_made or string.sub(commits, 1, #builds_on) ~= bu
   return {'lost', redis.call('HGET', game, 'record'), earlier, commits}
 end
 
-local first_begin = 14 + 5 * tonumber(ARGV[12])
-local first_result = first_begin + 2 * tonumber(ARGV[first_begin - 1])
-for i = 13, first_begin - 2, 5 do
-  redis.call('XADD', events, ARGV[i] .. '-0', 'v', ARGV[i + 1], 't', ARGV[i + 2], 'e', ARGV[i + 3],
-    'f', ARGV[i + 4])
+local next_event = 13
+for _ = 1, tonumber(ARGV[12]) do
+  local last = next_event + 1 + tonumber(ARGV[next_event + 1])
+  redis.call('XADD', events, ARGV[next_event], unpack(ARGV, next_event + 2, last))
+  next_event = last + 1
 end
+local first_begin = next_event + 1
+local first_result = first_begin + 2 * tonumber(ARGV[next_event])
 for i = first_begin, first_result - 1, 2 do
   redis.call('HSET', begins, ARGV[i], ARGV[i + 1])
 end

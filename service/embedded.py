@@ -189,6 +189,8 @@ class EmbeddedStore:
             "save": "",
             # Without a preamble in Valkey's own format, Redis 7 can read the files too.
             "aof-use-rdb-preamble": "no",
+            # A log takes whole nodes, of 4096 bytes unless told otherwise: twice what most need.
+            "stream-node-max-bytes": "512",
             _REFUSES: str(int(self._is_full)),
             "loglevel": "warning",
             "daemonize": "no",

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from service.rummy.cards import Card
 from service.rummy.computer import Level
 from service.rummy.discards import Discards, Thrown, written
-from service.rummy.model import CallWindow, DealResult, MatchResult, MeldKind, Proof
+from service.rummy.model import DealResult, MatchResult, MeldKind, Proof
 from service.rummy.rules import OptionValue, Rules
 
 
@@ -24,6 +24,14 @@ class Meld(Struct, frozen=True):
     kind: MeldKind
     faces: tuple[Card, ...]
     jokers: tuple[int, ...] = ()
+
+
+class CallWindow(Struct, frozen=True):
+    """See model.CallWindow."""
+
+    seat: int
+    closes: int | None
+    opened: int = 0
 
 
 class Deal(Struct, frozen=True):

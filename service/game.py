@@ -1,18 +1,20 @@
 """The record that is stored of one game, what its log holds, and the codec of both."""
 
-from typing import Annotated, Literal, get_args
+from functools import lru_cache
+from typing import Annotated, Any, Literal, Union, get_args
 
 import msgspec
-from msgspec import Meta, Struct, convert
+from msgspec import Meta, Raw, Struct, convert
 from msgspec.structs import replace
 
 from service import format3
 from service.errors import UnreadableRecord
+from service.rows import Rows
 from service.rummy import model
 from service.rummy.cards import Card
 from service.rummy.computer import Level
 from service.rummy.discards import turned_up
-from service.rummy.rules import OptionValue
+from service.rummy.rules import OptionValue, Rules
 from service.text import Text
 
 RecordFormat = Literal[3, 4]
@@ -34,7 +36,7 @@ Away = Literal["left", "timed_out"]
 PlayerName = Annotated[str, Meta(description="The name of the player.")]
 
 
-class Seat(Struct, frozen=True, omit_defaults=True):
+class Seat(Struct, frozen=True, array_like=True):
     """A taken seat: whose it is, and who plays it now.
 
     `token_hash` is the SHA-256 (hex) of the token that proves whose it is; None: a computer
@@ -62,7 +64,7 @@ class Seat(Struct, frozen=True, omit_defaults=True):
         return STAND_IN if self.away else self.computer
 
 
-class Practice(Struct, frozen=True, omit_defaults=True):
+class Practice(Struct, frozen=True, array_like=True):
     """A table whose chance is known beforehand: for tutorials, tests and puzzles."""
 
     seed: str
@@ -74,7 +76,7 @@ class Practice(Struct, frozen=True, omit_defaults=True):
     """The moves of the first deal that were made before, in the notation, and the totals."""
 
 
-class Game(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Game(Struct, frozen=True, kw_only=True, array_like=True):
     """One game: a table, who sits there, and the match once it has begun.
 
     Times are whole milliseconds since 1970 (UTC). `version` counts the changes: 1 is the table as
@@ -248,10 +250,35 @@ class Remembered(Struct, frozen=True):
     salt: str = ""
 
 
-class _Record(Struct, frozen=True, tag=FORMAT, tag_field="format"):
-    """The stored form: a game behind the number of its format."""
+_RULES: Rows[Rules] = Rows(Rules)
+_RESULTS: Rows[model.DealResult] = Rows(model.DealResult)
+_PROOFS: Rows[model.Proof] = Rows(model.Proof)
+_ENDINGS: Rows[model.MatchResult] = Rows(model.MatchResult)
+
+
+class _Match(Struct, frozen=True, array_like=True):
+    """The stored form of a match: what answers show as objects are rows in it.
+
+    `seed` and `game` are None if they are those of the game around it.
+    """
+
+    rules: Raw
+    """The row as it stands there: the same ones are read with each move."""
+    seed: str | None
+    game: str | None
+    entropy: tuple[str, ...]
+    totals: tuple[int, ...]
+    deal: model.Deal | None
+    revealed: _PROOFS.row | None  # type: ignore[name-defined]
+    last: _RESULTS.row | None  # type: ignore[name-defined]
+    result: _ENDINGS.row | None  # type: ignore[name-defined]
+
+
+class _Record(Struct, frozen=True, array_like=True, tag=FORMAT):
+    """The stored form: behind the number of its format a game without its match, and the match."""
 
     game: Game
+    match: _Match | None
 
 
 class _Format3(Struct, frozen=True, tag=3, tag_field="format"):
@@ -272,42 +299,60 @@ class _Format1(Struct, frozen=True, tag=1, tag_field="format"):
     game: format3.Game
 
 
+_EVENTS: dict[type[Struct], Rows[Any]] = {kind: Rows(kind) for kind in get_args(Event)}
+_EVENTS_OF_ROWS = {rows.row: rows for rows in _EVENTS.values()}
+_EventRow: Any = Union[tuple(_EVENTS_OF_ROWS)]  # noqa: UP007 (it is made of a list)
+
+_packer = msgspec.msgpack.Encoder()
+_record_unpacker = msgspec.msgpack.Decoder(_Record)
+_rules_unpacker: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(_RULES.row)
+_event_unpacker: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(_EventRow)
 _encoder = msgspec.json.Encoder()
-_record_decoder = msgspec.json.Decoder(_Record | _Format3 | _Format2 | _Format1)
+_record_decoder = msgspec.json.Decoder(_Format3 | _Format2 | _Format1)
 _event_decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 _result_decoder = msgspec.json.Decoder(model.DealResult)
+
+_JSON = b"{"
+"""What is stored of before format 4 begins with it, and nothing else does."""
 
 
 def encode(game: Game, number: RecordFormat = WRITTEN) -> bytes:
     """The record of a game, in the format of that number."""
     if number == FORMAT:
-        return _encoder.encode(_Record(game))
+        match = None if game.match is None else _stored(game, game.match)
+        return _packer.encode(_Record(replace(game, match=None), match))
     return _encoder.encode(_Format3(convert(game, format3.Game, from_attributes=True)))
 
 
 def decode(record: bytes) -> Game:
     """The game of a record. Raises UnreadableRecord for a format this version does not know."""
     try:
+        if not record.startswith(_JSON):
+            return _game_of(_record_unpacker.decode(record))
         stored = _record_decoder.decode(record)
     except msgspec.MsgspecError as error:
         raise unreadable_record() from error
-    if isinstance(stored, _Record):
-        return stored.game
     game = convert(stored.game, Game, from_attributes=True)
     return game if isinstance(stored, _Format3) else _upgraded(game)
 
 
-def encode_event(event: Event) -> bytes:
-    """One event as the log keeps it."""
+def encode_event(event: Event, number: RecordFormat = WRITTEN) -> bytes:
+    """One event as the log keeps it beside records of the format of that number."""
+    if number == FORMAT:
+        return _packer.encode(_EVENTS[type(event)].of(event))
     return _encoder.encode(event)
 
 
 def decode_event(stored: bytes) -> Event:
     """An event from the log. Raises UnreadableRecord if this version does not know it."""
     try:
-        return _event_decoder.decode(stored)
+        if stored.startswith(_JSON):
+            return _event_decoder.decode(stored)
+        row = _event_unpacker.decode(stored)
     except msgspec.MsgspecError as error:
         raise unreadable_record() from error
+    event: Event = _EVENTS_OF_ROWS[type(row)].value(row)
+    return event
 
 
 def encode_result(result: model.DealResult) -> bytes:
@@ -321,6 +366,51 @@ def decode_result(stored: bytes) -> model.DealResult:
         return _result_decoder.decode(stored)
     except msgspec.MsgspecError as error:
         raise unreadable_record() from error
+
+
+def _stored(game: Game, match: model.Match) -> _Match:
+    return _Match(
+        rules=_packed_rules(match.rules),
+        seed=None if match.seed == game.seed else match.seed,
+        game=None if match.game == game.id else match.game,
+        entropy=match.entropy,
+        totals=match.totals,
+        deal=match.deal,
+        revealed=match.revealed and _PROOFS.of(match.revealed),
+        last=match.last and _RESULTS.of(match.last),
+        result=match.result and _ENDINGS.of(match.result),
+    )
+
+
+def _game_of(record: _Record) -> Game:
+    game, stored = record.game, record.match
+    if stored is None:
+        return game
+    match = model.Match(
+        rules=_rules_of(bytes(stored.rules)),
+        seed=game.seed if stored.seed is None else stored.seed,
+        game=game.id if stored.game is None else stored.game,
+        entropy=stored.entropy,
+        totals=stored.totals,
+        deal=stored.deal,
+        revealed=stored.revealed and _PROOFS.value(stored.revealed),
+        last=stored.last and _RESULTS.value(stored.last),
+        result=stored.result and _ENDINGS.value(stored.result),
+    )
+    return replace(game, match=match)
+
+
+# There are not many different ones, and they are written and read with every move.
+
+
+@lru_cache(512)
+def _packed_rules(rules: Rules) -> Raw:
+    return Raw(_packer.encode(_RULES.of(rules)))
+
+
+@lru_cache(512)
+def _rules_of(packed: bytes) -> Rules:
+    return _RULES.value(_rules_unpacker.decode(packed))
 
 
 def _upgraded(game: Game) -> Game:

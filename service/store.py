@@ -2,7 +2,7 @@
 
 Of a game there are `rummy:{ID}:game` (hash: record, version, nonces of the last commits, `standing`
 (version, status and deadline, to be counted by), and by seat the last requests with an Idempotency-
-Key), `rummy:{ID}:events` (stream, an event's number is its id), `rummy:{ID}:deals` (list of
+Key), `rummy:{ID}:events` (stream, see `_entry_of_log`), `rummy:{ID}:deals` (list of
 results), `rummy:{ID}:begins` (hash: by deal the event that it begins with), `rummy:{ID}:claim:…` (a
 request with such a key that took a seat) and the channel `rummy:{ID}:bell`, on which each new
 version is published. The braces keep them on one node of a cluster. `rummy:open` is the index of
@@ -35,6 +35,7 @@ from service import metrics
 from service.config import Config
 from service.errors import BadCursor, NoSuchGame, StoreUnavailable, UnreadableRecord
 from service.game import (
+    FORMAT,
     STATUSES,
     WRITTEN,
     Closed,
@@ -77,6 +78,10 @@ listed any more."""
 _CLAIM_MS = 24 * 3_600_000
 """A request that took a seat can be repeated for so long."""
 
+_SHORT = 16
+"""So much of a hash tells the requests of one seat apart that are remembered. The script of a
+commit knows it, too."""
+
 _LOG_PAGE = 1000
 """So many entries of the log are read at a time."""
 
@@ -86,8 +91,9 @@ _CENSUS_MS = 60_000
 _CENSUS_KEPT_MS = 10 * _CENSUS_MS
 _FROZEN = "rummy:frozen"
 
-_NONCE_BYTES = 8
-"""Of the nonce of a commit, which is written in hex."""
+_NONCE_BYTES = 6
+_NONCE_CHARACTERS = 8
+"""Of the nonce of a commit. In version 0.1.0 there are more, and these tell it from others, too."""
 
 _MOST_COPIES = 500
 """So many games a worker keeps as it has seen them last; one takes some 10 kB."""
@@ -309,7 +315,7 @@ class Store:
         if mark and not mark.owner:
             keys.append(_claim(game.id, mark))
         record = encode(game, self._record_format)
-        nonce = secrets.token_hex(_NONCE_BYTES)
+        nonce = secrets.token_urlsafe(_NONCE_BYTES)
         arguments: list[int | str | bytes] = [
             self._ring,
             bell_of(game.id),
@@ -319,10 +325,10 @@ class Store:
             self._lifetime_ms(game),
             _CLAIM_MS,
             _field(mark) if mark and mark.owner else "",
-            _memory(mark, remembered) if mark and remembered else "",
+            _memory(mark, remembered, self._record_format) if mark and remembered else "",
             _standing(game),
             copy.commit if copy else "",
-            *_event_arguments(logged),
+            *log_arguments(logged, self._record_format),
         ]
         try:
             answer = self._send(game, ("EVALSHA", _COMMIT_SHA, len(keys), *keys, *arguments))
@@ -542,7 +548,7 @@ class Store:
             return decode(record)
         copy = self._copies.get(game_id)
         game = copy.game if copy and copy.record == record else decode(record)
-        self._keep(Copy(game, record, commits[: 2 * _NONCE_BYTES].decode()))
+        self._keep(Copy(game, record, commits[:_NONCE_CHARACTERS].decode()))
         return game
 
     def _keep(self, copy: Copy) -> None:
@@ -725,17 +731,32 @@ def _claim(game_id: str, mark: Mark) -> str:
     return _key(game_id, f"claim:{mark.key[:32]}")
 
 
-def _memory(mark: Mark, remembered: Remembered) -> str:
-    """One line: what the request is found by, then what is remembered of it."""
+def _memory(mark: Mark, remembered: Remembered, record_format: RecordFormat) -> str:
+    """One line: what the request is found by, then what is remembered of it.
+
+    Version 0.1.0 takes JSON only. Else a seat's is short, since there are many of these: the
+    beginnings of both hashes are enough to know one of its requests again.
+    """
+    if record_format == FORMAT and mark.owner and not remembered.salt:
+        numbers = (remembered.version, remembered.first, remembered.last, remembered.seat)
+        return " ".join((mark.key[:_SHORT], mark.request[:_SHORT], *map(str, numbers)))
     return f"{mark.key[:32]} {msgspec.json.encode(remembered).decode()}"
 
 
 def _found(mark: Mark, lines: bytes | None) -> Remembered | None:
     """What is remembered under that mark."""
-    for line in (lines or b"").decode().split("\n"):
+    if not lines or mark.key[:_SHORT].encode() not in lines:  # as of nearly every request
+        return None
+    for line in lines.decode().split("\n"):
         key, _, remembered = line.partition(" ")
         if key == mark.key[:32]:
             return msgspec.json.decode(remembered, type=Remembered)
+        if key == mark.key[:_SHORT]:
+            request, *numbers = remembered.split(" ")
+            version, first, last, seat = map(int, numbers)
+            if mark.request.startswith(request):
+                request = mark.request
+            return Remembered(request, version, first, last, seat)
     return None
 
 
@@ -761,24 +782,39 @@ def _logged(entries: list[tuple[bytes, list[bytes]]]) -> tuple[Logged, ...]:
 
 
 def _entry_of_log(number: bytes, fields: list[bytes]) -> Logged:
+    """An entry of the stream. Its id is the number of the event and the time, `12-1764547200000`.
+
+    The fields are `v`, the version; `e`, the event; and `f`, which is 1 if it was forced. Beside
+    records of before format 4 the time is in `t`, and all fields are there.
+    """
     values = dict(zip(fields[::2], fields[1::2], strict=True))
+    count, _, at = number.partition(b"-")
     return Logged(
-        number=int(number.partition(b"-")[0]),
+        number=int(count),
         version=int(values[b"v"]),
-        at=int(values[b"t"]),
+        at=int(values.get(b"t", at)),
         event=decode_event(values[b"e"]),
         forced=values.get(b"f") == b"1",
     )
 
 
-def _event_arguments(logged: Sequence[Logged]) -> Iterator[int | bytes]:
+def log_arguments(
+    logged: Sequence[Logged], record_format: RecordFormat = WRITTEN
+) -> Iterator[int | str | bytes]:
+    """What the script of a commit is given of the entries of the log, behind all else."""
     yield len(logged)
     for entry in logged:
-        yield entry.number
-        yield entry.version
-        yield entry.at
-        yield encode_event(entry.event)
-        yield int(entry.forced)
+        event = encode_event(entry.event, record_format)
+        words: tuple[int | str | bytes, ...]
+        if record_format == FORMAT:
+            yield f"{entry.number}-{entry.at}"
+            words = ("v", entry.version, "e", event, *(("f", 1) if entry.forced else ()))
+        else:
+            yield f"{entry.number}-0"
+            forced = int(entry.forced)
+            words = ("v", entry.version, "t", entry.at, "e", event, "f", forced)
+        yield len(words)
+        yield from words
     begun = [(entry.event.deal, entry.number) for entry in logged if isinstance(entry.event, Dealt)]
     yield len(begun)
     for deal, number in begun:

@@ -1,25 +1,42 @@
-"""What a record looks like: the format of this version, and the one that 0.1.0 reads and writes.
+"""What a record and a log look like: in the format of this version, and as 0.1.0 has them.
 
 The code of 0.1.0 is not here any more. What holds its place: records that it wrote, which come out
 again byte for byte, and `format_3.schema.json`, made from its types, which knows no other field.
 """
 
 import json
+import os
 from itertools import islice
 from pathlib import Path
 from random import Random
+from typing import Any, get_args
 
 import jsonschema_rs
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from service import game
 from service.config import Config
 from service.errors import UnreadableRecord
-from service.game import FORMAT, WRITTEN, Game, Practice, Seat, decode, encode
+from service.game import (
+    FORMAT,
+    WRITTEN,
+    Event,
+    Game,
+    Practice,
+    Removed,
+    Returned,
+    Seat,
+    decode,
+    decode_event,
+    encode,
+    encode_event,
+)
 from service.rummy.engine import new_match
-from service.rummy.model import Match
+from service.rummy.model import Declined, Match
 from service.rummy.rules import PRESETS
 from tests.rummy.chance import random_position, random_rules
 from tests.rummy.test_properties import steps
@@ -43,7 +60,9 @@ def record_of(kept: dict) -> bytes:
 
 
 def number_of(record: bytes) -> int:
-    return json.loads(record)["format"]
+    if record.startswith(b"{"):
+        return json.loads(record)["format"]
+    return msgspec.msgpack.decode(record)[0]
 
 
 @each_of_format_3
@@ -68,11 +87,23 @@ def test_unless_told_otherwise_what_0_1_0_can_read_is_written():
     assert Config().record_format == WRITTEN == 3
 
 
-@pytest.mark.parametrize("number", [0, 5, "4", None])
+@pytest.mark.parametrize("number", [0, 4, 5, "3", None])
 def test_any_other_format_is_refused(number):
     record = json.loads(record_of(KEPT[-1]))
     with pytest.raises(UnreadableRecord):
         decode(json.dumps(record | {"format": number}).encode())
+    if number != 4:
+        _, *row = msgspec.msgpack.decode(encode(decode(record_of(KEPT[-1])), 4))
+        with pytest.raises(UnreadableRecord):
+            decode(msgspec.msgpack.encode([number, *row]))
+
+
+@pytest.mark.parametrize("garbage", [b"", b"{", b"\x93", b"\x93\x04\xc0", b"null", b"\xff"])
+def test_what_is_no_record_is_refused(garbage):
+    with pytest.raises(UnreadableRecord):
+        decode(garbage)
+    with pytest.raises(UnreadableRecord):
+        decode_event(garbage)
 
 
 # ---------------------------------------------------------------------------- all that can be
@@ -150,6 +181,58 @@ def test_a_field_that_0_1_0_does_not_know_would_be_noticed():
     assert IS_FORMAT_3.is_valid(record)
     record["game"]["dog"] = None
     assert not IS_FORMAT_3.is_valid(record)
+
+
+def layout_of(kind: Any) -> dict[str, list[str]]:
+    """The fields of all structs that a row or a value of that kind is made of, in their order."""
+    info = msgspec.inspect.type_info(kind)
+    found: dict[str, list[str]] = {}
+
+    def look(part: object) -> None:
+        if isinstance(part, msgspec.inspect.StructType) and part.array_like:
+            name = f"{part.cls.__name__} {'' if part.tag is None else part.tag}".strip()
+            fields = [
+                field.name + ("" if field.required else " may be missing") for field in part.fields
+            ]
+            assert found.setdefault(name, fields) == fields
+            for field in part.fields:
+                look(field.type)
+        for inside in ("types", "item_types"):
+            for item in getattr(part, inside, ()):
+                look(item)
+        look_into = getattr(part, "item_type", None)
+        if look_into is not None:
+            look(look_into)
+
+    look(info)
+    return found
+
+
+def test_in_rows_a_field_is_only_added_at_the_end():
+    """What was stored once is read by its places: see `service.rows`."""
+    kept = HERE / "rows_of_format_4.json"
+    layout: dict[str, list[str]] = {}
+    for kind in (game._Record, game._RULES.row, game._EventRow):
+        layout |= layout_of(kind)
+    if os.environ.get("RUMMY_REWRITE"):
+        kept.write_text(json.dumps(layout, indent=1) + "\n")
+    for name, fields in json.loads(kept.read_text()).items():
+        assert layout[name][: len(fields)] == fields, name
+        assert all(field.endswith("may be missing") for field in layout[name][len(fields) :]), name
+
+
+def test_every_event_is_written_as_0_1_0_did_or_as_a_row():
+    of_0_1_0 = [kept for kept in KEPT if kept["format"] == 3]
+    logs = [fields["e"].encode() for kept in of_0_1_0 for _, fields in kept["events"]]
+    logs += [encode_event(event, 3) for event in (Declined(1), Removed(1, "å☂"), Returned(0))]
+    kinds = set()
+    for text in logs:
+        event = decode_event(text)
+        kinds.add(type(event))
+        assert encode_event(event, 3) == text
+        assert decode_event(encode_event(event, 4)) == event
+        assert len(encode_event(event, 4)) < 0.75 * len(text)
+    assert kinds == set(get_args(Event))
 
 
 def test_in_the_long_run_a_record_hardly_grows_with_the_discards():

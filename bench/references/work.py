@@ -13,12 +13,12 @@ from msgspec.structs import replace
 
 import service
 from service.autoplay import carried_on
-from service.game import Game, Logged, encode, encode_event, with_seat
+from service.game import Game, Logged, encode, with_seat
 from service.redis_server import Command
 from service.rummy.engine import apply
 from service.rummy.model import Move
 from service.seating import guard_playing, guard_present, seat_of
-from service.store import bell_of
+from service.store import bell_of, log_arguments
 from service.views import Changed, GameView, game_view, log_entries
 
 COMMIT = Path(service.__file__).with_name("commit.lua").read_text()
@@ -59,10 +59,8 @@ def commit(game: Game, logged: tuple[Logged, ...]) -> Command:
     keys = [key_of(game.id, part) for part in ("game", "events", "deals", "begins")]
     command: list[str | bytes | int] = ["EVALSHA", _COMMIT_SHA, len(keys), *keys]
     command += ["PUBLISH", bell_of(game.id), game.version, encode(game), secrets.token_hex(8)]
-    command += [_LIFETIME_MS, 0, "", "", f"{game.version} {game.status} ", "", len(logged)]
-    for entry in logged:
-        command += [entry.number, entry.version, entry.at, encode_event(entry.event), 0]
-    return (*command, 0)
+    command += [_LIFETIME_MS, 0, "", "", f"{game.version} {game.status} ", ""]
+    return (*command, *log_arguments(logged))
 
 
 def seen(game: Game, seat: int | None) -> GameView:

@@ -90,7 +90,7 @@ class Meld(Struct, frozen=True, array_like=True):
         return named_in(self.faces, self.jokers)
 
 
-class CallWindow(Struct, frozen=True):
+class CallWindow(Struct, frozen=True, array_like=True):
     """The upcard was just discarded by `seat`, so that others may call it (call-rummy.5)."""
 
     seat: int
@@ -104,7 +104,7 @@ class CallWindow(Struct, frozen=True):
         return self.closes is None or now < self.closes
 
 
-class Deal(Struct, frozen=True, omit_defaults=True):
+class Deal(Struct, frozen=True, array_like=True):
     """One deal being played."""
 
     number: int

@@ -17,6 +17,7 @@ from tests.http.simple_player import choose
 from tests.http.sse import entries_of, follow, kinds_of
 from tests.http.tables import Clock, House, Player, Table, assert_no_card_is_lost
 from tests.http.test_idempotency import new_key
+from tests.test_record_format import number_of
 
 
 class Either:
@@ -64,7 +65,7 @@ def both(versions: SideBySide) -> SideBySide:
 
 def format_of(table: Table) -> int:
     record = table.house.redis.hget(f"rummy:{{{table.id}}}:game", "record")
-    return json.loads(record)["format"]
+    return number_of(record)
 
 
 def twice(player: Player, part: str, body: object = None) -> TestResponse:
@@ -202,6 +203,21 @@ def test_who_waits_at_one_version_hears_of_a_move_at_the_other(both):
             entry["id"] for entry in answer.json["events"]
         ]
         stream.leave()
+
+
+def test_a_request_that_one_carried_out_is_known_to_the_other_who_has_seen_what_came_of_it(both):
+    """It could be carried out again, so the rules do not keep it from that."""
+    table = both.table("straight", deals=2)
+    for here, there in (both.clients(), both.clients()[::-1]):
+        key, answers = new_key(), []
+        for client in (here, there):
+            player = Player(client, table.id, 0, table.players[0].token)
+            answers.append(player.post("entropy", {"entropy": "heads"}, idempotency_key=key))
+            for each in (here, there):
+                assert each.get(f"/v1/games/{table.id}").json == table.stranger.look()
+        assert [answer.status_code for answer in answers] == [200, 200]
+        assert answers[0].json["events"] == answers[1].json["events"]
+        assert answers[1].headers["Idempotency-Replayed"] == "true"
 
 
 def test_a_table_fills_up_and_is_left_across(both):
