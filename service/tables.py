@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from service import current, metrics
-from service.autoplay import next_moment, tag_of
+from service.autoplay import is_due, next_moment, tag_of
 from service.changes import (
     NO_TERMS,
     Changes,
@@ -53,6 +53,7 @@ from service.new_table import (
     rematch_of,
     sandbox,
 )
+from service.readings import MOST_ENTRIES, TRY_AGAIN_SECONDS, Batch, Reading, Readings
 from service.replay import deals_over
 from service.rummy import model
 from service.rummy.computer import Level
@@ -104,8 +105,8 @@ HEARTBEAT_SECONDS = 15.0
 _BUSY_SECONDS = 0.25
 """A worker is busy if a request has to wait so long for its turn."""
 
-_PAGE = 100
 _MOST_WAITED_EVENTS = 1000
+_NO_ENTRIES = Batch(())
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -142,7 +143,7 @@ class News(Struct, frozen=True):
 
     game: Game
     seat: int | None
-    logged: tuple[Logged, ...]
+    batch: Batch
     last: int
 
 
@@ -165,6 +166,7 @@ class Tables:
         self.clock = clock or _milliseconds
         self._chance = chance
         self._changes = Changes(store, self.clock, chance)
+        self._readings = Readings(self._changes, self.clock)
 
     # --------------------------------------------------------------------------- tables and seats
 
@@ -444,7 +446,8 @@ class Tables:
         _viewer(game, token)
         if memory:
             guard_memory(game)
-        game = self._wait(game, wait_seconds, lambda game, now: tag_of(game, now) not in known)
+        read = self._wait(game, wait_seconds, lambda game, now: tag_of(game, now) not in known)
+        game = read.game if read else game
         return game, _viewer(game, token)
 
     def tag(self, game: Game) -> str:
@@ -519,8 +522,11 @@ class Tables:
         game, logged = self._changes.read(game_id, after, limit)
         seat = _viewer(game, token)
         if not logged and wait_seconds:
-            self._wait(game, wait_seconds, lambda game, _: game.events > after)
-            game, logged = self._changes.read(game_id, after, limit)
+            read = self._wait(game, wait_seconds, lambda game, _: game.events > after)
+            if read and (batch := read.after(after)):
+                game, logged = read.game, batch.entries[:limit]
+            else:
+                game, logged = self._changes.read(game_id, after, limit)
             seat = seen_from(game, token)
         return game, seat, logged
 
@@ -534,7 +540,8 @@ class Tables:
         game = self._changes.current(game_id)
         seat = _viewer(game, token)
         last = game.events if after is None else min(after, game.events)
-        yield News(game, seat, (), last)
+        yield News(game, seat, _NO_ENTRIES, last)
+        shared = self._readings.of(game_id)
         with (
             metrics.WAITING.labels("stream").track_inprogress(),
             self._watch.listen(game_id) as bell,
@@ -542,23 +549,28 @@ class Tables:
             heard = time.monotonic()
             while not self._watch.stopping:
                 try:
-                    game, logged = self._changes.read(game_id, last, _PAGE)
+                    read = shared.latest(bell.rung_at, game.events)
+                    game, batch = read.game, read.after(last)
+                    if batch is None:  # this one is behind all others
+                        game, logged = self._changes.read(game_id, last, MOST_ENTRIES)
+                        batch = Batch(logged)
                     seat = seen_from(game, token)
+                    bell.seen = game.version
                 except StoreUnavailable:  # it may come back: the follower only hears that we live
-                    logged = ()
+                    batch = _NO_ENTRIES
                 except RummyError:  # the game has expired, or the seat is not there any more
                     return
-                if logged:
-                    last = logged[-1].number
+                if batch.entries:
+                    last = batch.entries[-1].number
                     heard = time.monotonic()
-                    yield News(game, seat, logged, last)
+                    yield News(game, seat, batch, last)
                     continue
                 if game.is_over and last >= game.events:
                     return
                 silent = time.monotonic() - heard
                 if silent >= HEARTBEAT_SECONDS:
                     heard = time.monotonic()
-                    yield News(game, seat, (), last)
+                    yield News(game, seat, _NO_ENTRIES, last)
                     continue
                 bell.wait(self._until_next(game, HEARTBEAT_SECONDS - silent))
 
@@ -634,28 +646,38 @@ class Tables:
 
         # The move counts whatever happens from here on, so its answer is given in any case.
         with suppress(RummyError):
-            self._wait(game, seconds, is_time)
+            read = self._wait(game, seconds, is_time)
+            if read and (batch := read.after(outcome.logged[-1].number)):
+                logged = (*outcome.logged, *batch.entries)
+                return replace(outcome, game=read.game, logged=logged)
             first = outcome.logged[0].number
             game, logged = self._changes.read(game.id, first - 1, _MOST_WAITED_EVENTS)
             return replace(outcome, game=game, logged=logged)
         return outcome
 
-    def _wait(self, game: Game, seconds: int, is_time: Callable[[Game, int], bool]) -> Game:
-        """The game as soon as it is time, or after so many seconds."""
+    def _wait(
+        self, game: Game, seconds: int, is_time: Callable[[Game, int], bool]
+    ) -> Reading | None:
+        """What is read as soon as it is time, or after so long; None: it is time already."""
         if not seconds or is_time(game, self.clock()):
-            return game
+            return None
         end = time.monotonic() + seconds
+        shared = self._readings.of(game.id)
         with metrics.WAITING.labels("wait").track_inprogress(), self._watch.listen(game.id) as bell:
             while True:
-                game = self._changes.current(game.id)
+                read = shared.latest(bell.rung_at, game.events)
+                game = read.game
+                bell.seen = game.version
                 left = end - time.monotonic()
                 if left <= 0 or is_time(game, self.clock()) or self._watch.stopping:
-                    return game
+                    return read
                 bell.wait(self._until_next(game, left))
 
     def _until_next(self, game: Game, seconds: float) -> float:
         """So long, or until something happens by itself if that is sooner."""
         now = self.clock()
+        if is_due(game, now):  # and could not be stored
+            return min(seconds, TRY_AGAIN_SECONDS)
         moment = next_moment(game, now)
         return seconds if moment is None else min(seconds, (moment - now) / 1000)
 

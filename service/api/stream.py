@@ -70,11 +70,19 @@ def _events(
     with _impatient(client):
         yield f"retry: {_RETRY_MS}\n\n".encode() + beginning
         for item in news:
-            entries = log_entries(item.game, item.logged, item.seat)
-            lines = [_event("entry", entry.id, _encode(entry)) for entry in entries]
-            yield b"".join(lines) or b":\n\n"
+            yield _text(item) or b":\n\n"
         if item.game.is_over and item.last >= item.game.events:
             yield _event("end", None, _encode(End(item.game.status)))
+
+
+def _text(item: News) -> bytes:
+    """What is sent of the news: made once for all from a seat, or without one, who are told it."""
+    text = item.batch.texts.get(item.seat)
+    if text is None:
+        entries = log_entries(item.game, item.batch.entries, item.seat)
+        text = b"".join(_event("entry", entry.id, _encode(entry)) for entry in entries)
+        item.batch.texts[item.seat] = text
+    return text
 
 
 @contextmanager
