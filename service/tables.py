@@ -138,13 +138,15 @@ class SeatTaken(Outcome, frozen=True, kw_only=True):
 class News(Struct, frozen=True):
     """What a follower learns: entries of the log, or none for a sign of life.
 
-    `last` is the number of the last entry that the follower knows then.
+    `last` is the number of the last entry that the follower knows then. `is_end`: the match is
+    over, and nothing more will come.
     """
 
     game: Game
     seat: int | None
     batch: Batch
     last: int
+    is_end: bool = False
 
 
 class Tables:
@@ -443,12 +445,17 @@ class Tables:
         saw. Raises BadToken, NotYourSeat, NoSpectators and NoMemory.
         """
         game = self._changes.current(game_id)
-        _viewer(game, token)
+        seat = _viewer(game, token)
         if memory:
             guard_memory(game)
-        read = self._wait(game, wait_seconds, lambda game, now: tag_of(game, now) not in known)
-        game = read.game if read else game
-        return game, _viewer(game, token)
+        if not wait_seconds or self.tag(game) not in known:
+            return game, seat
+        events = game.events
+        del game  # who waits for another one need not hold it
+        read = self._wait(
+            game_id, wait_seconds, events, lambda game, now: tag_of(game, now) not in known
+        )
+        return read.game, _viewer(read.game, token)
 
     def tag(self, game: Game) -> str:
         """What a view of the game is known by now."""
@@ -522,8 +529,10 @@ class Tables:
         game, logged = self._changes.read(game_id, after, limit)
         seat = _viewer(game, token)
         if not logged and wait_seconds:
-            read = self._wait(game, wait_seconds, lambda game, _: game.events > after)
-            if read and (batch := read.after(after)):
+            events = game.events
+            del game
+            read = self._wait(game_id, wait_seconds, events, lambda game, _: game.events > after)
+            if batch := read.after(after):
                 game, logged = read.game, batch.entries[:limit]
             else:
                 game, logged = self._changes.read(game_id, after, limit)
@@ -566,6 +575,7 @@ class Tables:
                     yield News(game, seat, batch, last)
                     continue
                 if game.is_over and last >= game.events:
+                    yield News(game, seat, _NO_ENTRIES, last, is_end=True)
                     return
                 silent = time.monotonic() - heard
                 if silent >= HEARTBEAT_SECONDS:
@@ -644,10 +654,12 @@ class Tables:
         def is_time(game: Game, now: int) -> bool:
             return game.status != "playing" or may_act(game, seat, now)
 
+        if is_time(game, self.clock()):
+            return outcome
         # The move counts whatever happens from here on, so its answer is given in any case.
         with suppress(RummyError):
-            read = self._wait(game, seconds, is_time)
-            if read and (batch := read.after(outcome.logged[-1].number)):
+            read = self._wait(game.id, seconds, game.events, is_time)
+            if batch := read.after(outcome.logged[-1].number):
                 logged = (*outcome.logged, *batch.entries)
                 return replace(outcome, game=read.game, logged=logged)
             first = outcome.logged[0].number
@@ -656,22 +668,22 @@ class Tables:
         return outcome
 
     def _wait(
-        self, game: Game, seconds: int, is_time: Callable[[Game, int], bool]
-    ) -> Reading | None:
-        """What is read as soon as it is time, or after so long; None: it is time already."""
-        if not seconds or is_time(game, self.clock()):
-            return None
+        self, game_id: str, seconds: int, events: int, is_time: Callable[[Game, int], bool]
+    ) -> Reading:
+        """What is read as soon as it is time, or after so many seconds.
+
+        The caller has the log up to the entry `events`, and has seen that it is not time yet.
+        """
         end = time.monotonic() + seconds
-        shared = self._readings.of(game.id)
-        with metrics.WAITING.labels("wait").track_inprogress(), self._watch.listen(game.id) as bell:
+        shared = self._readings.of(game_id)
+        with metrics.WAITING.labels("wait").track_inprogress(), self._watch.listen(game_id) as bell:
             while True:
-                read = shared.latest(bell.rung_at, game.events)
-                game = read.game
-                bell.seen = game.version
+                read = shared.latest(bell.rung_at, events)
+                bell.seen = read.game.version
                 left = end - time.monotonic()
-                if left <= 0 or is_time(game, self.clock()) or self._watch.stopping:
+                if left <= 0 or is_time(read.game, self.clock()) or self._watch.stopping:
                     return read
-                bell.wait(self._until_next(game, left))
+                bell.wait(self._until_next(read.game, left))
 
     def _until_next(self, game: Game, seconds: float) -> float:
         """So long, or until something happens by itself if that is sooner."""
