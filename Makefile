@@ -10,6 +10,11 @@ SEED    ?=
 # Of make soak: at how many tables people play, and for about how many seconds.
 TABLES  ?= 200
 SECONDS ?= 600
+# Of make bench: the sections that are measured (all of them if none is named), how often, and a
+# file for the figures in JSON.
+ONLY    ?=
+ROUNDS  ?= 5
+JSON    ?=
 # The first of these that works and is new enough makes .venv.
 PYTHONS ?= python3.13 python3.12 python3.11 python3
 
@@ -29,6 +34,7 @@ NPM   := $(NODE) $(WHEEL)/lib/node_modules/npm/bin/npm-cli.js
 RUNTIME := $(VENV)/.runtime-installed
 PROJECT := $(VENV)/.project-installed
 DEV     := $(VENV)/.dev-installed
+BENCH   := $(VENV)/.bench-installed
 TOOLS   := openapi/node_modules/.installed
 
 # What checks the contract. Redocly asks nobody for newer versions, and redocly.yaml turns off its
@@ -42,8 +48,8 @@ RELEASED := openapi/released
 # All of it shares one VENV, so that nothing runs beside another with make -j.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help run demo test fuzz soak lint format openapi release-contract playthroughs translations lock \
-        clean
+.PHONY: help run demo test fuzz soak bench lint format openapi release-contract playthroughs translations \
+        lock clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -65,12 +71,16 @@ fuzz: $(DEV) $(PROJECT)  ## attack the service with CASES requests made from the
 soak: $(DEV) $(PROJECT)  ## play at TABLES tables for SECONDS while one trouble after another is made
 	@$(BIN)/python -m tests.soak --tables $(TABLES) --seconds $(SECONDS)
 
+bench: $(BENCH) $(PROJECT)  ## measure what the service costs beside what it could cost
+	@$(BIN)/python -m bench --rounds $(ROUNDS) $(if $(ONLY),--only $(ONLY)) $(if $(JSON),--json $(JSON))
+
 lint: $(DEV) $(PROJECT) $(TOOLS)  ## check style, types, layers, the contract and deploy/
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/mypy deploy/gunicorn.conf.py
 	$(BIN)/mypy deploy/check.py
+	$(BIN)/mypy bench
 	$(BIN)/lint-imports
 	$(BIN)/openapi-spec-validator --validation-errors all openapi/openapi.json
 	@[ -e $(TOOLS) ] || echo "SKIPPED, as npm could not install them: Spectral and Redocly." >&2
@@ -112,6 +122,8 @@ lock: $(DEV)  ## pin the newest dependencies that pyproject.toml allows
 	$(LOCK) --upgrade --group build --output-file requirements.lock
 	$(LOCK) --upgrade --group build --group dev --extra otel --constraint requirements.lock \
 	    --output-file requirements-dev.lock
+	$(LOCK) --upgrade --group build --extra bench --constraint requirements-dev.lock \
+	    --output-file requirements-bench.lock
 
 clean:  ## remove what was installed and built, but no games
 	rm -rf $(VENV) build dist openapi/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
@@ -139,6 +151,12 @@ $(DEV): requirements-dev.lock $(RUNTIME)
 	@rm -f $(RUNTIME) $@
 	@$(PIP) install --quiet --require-hashes -r requirements-dev.lock
 	@touch $(RUNTIME) $@
+
+# What is there already stays as it is, so an interrupted installation only has to be completed.
+$(BENCH): requirements-bench.lock $(RUNTIME)
+	@echo "Installing what the service is measured beside ..."
+	@$(PIP) install --quiet --require-hashes -r requirements-bench.lock
+	@touch $@
 
 $(TOOLS): openapi/package-lock.json $(DEV)
 	@echo "Installing what checks the contract ..."

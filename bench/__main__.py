@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.figures import Effort, lines, objects
 
-SECTIONS = ("waiting",)
+SECTIONS = ("moves", "looks", "engine", "waiting")
 """The modules with a `measure(effort) -> Section`, in the order in which they are run."""
 
 

@@ -1,6 +1,7 @@
 """The composition root: the Flask app with everything it needs, made from a configuration."""
 
 from collections.abc import Callable, Mapping
+from typing import Any
 from wsgiref.types import WSGIApplication
 
 from flask import Flask
@@ -27,7 +28,7 @@ def create_app(
     `stopping` says whether the process is about to end, so that nobody is kept waiting then.
     `deprecated` has the operations that will go some day, by operationId.
     """
-    app = Flask("service", static_folder=None)
+    app = _Flask("service", static_folder=None)
     app.url_map.merge_slashes = False
     app.config["MAX_CONTENT_LENGTH"] = config.max_body_bytes
     app.config["METRICS"] = config.metrics
@@ -50,3 +51,9 @@ def create_app(
     # Flask means this attribute to be wrapped, but its type is that of a method.
     app.wsgi_app = Observed(wsgi_app)  # type: ignore[method-assign]
     return app
+
+
+class _Flask(Flask):
+    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        """Nothing here is async: Flask would look whether it is, a dozen times for each request."""
+        return func

@@ -18,6 +18,7 @@ from service.counting import count
 from service.errors import (
     BadIdempotencyKey,
     IdempotencyKeyReused,
+    RummyError,
     StaleVersion,
     StoreUnavailable,
     TooBusy,
@@ -112,12 +113,19 @@ class Changes:
         A request with a mark that was carried out before is not carried out again. After a lost
         race all of it is decided anew on the fresh record. Raises what `act` raises, NoSuchGame,
         IdempotencyKeyReused and TooBusy.
+
+        Most who change a game have just looked at it here: so it is tried on the copy that this
+        process has, which saves loading it. The commit says whether that was right, and whatever
+        comes of it but a commit is decided anew too, on what the store has.
         """
-        earlier = None
-        if mark:
-            game, earlier = self._store.load_marked(game_id, mark)
+        try:
+            done = None if claim else self._guessed(game_id, act, mark)
+        except LostRace as race:
+            game, earlier = race.current, race.remembered
         else:
-            game = self._store.load(game_id)
+            if done:
+                return done
+            game, earlier = self._loaded(game_id, mark)
         for _ in range(MOST_ATTEMPTS):
             if mark and earlier:
                 guard_same_request(mark, earlier)
@@ -126,15 +134,12 @@ class Changes:
             due = is_due(game, now)
             if due:
                 after, steps = gone_on(game, now)
+                after, logged = _numbered(game, after, steps, now)
             else:
-                game, fixed = _with_seed(game, self._chance)
-                after, events = act(game, now)
-                events = fixed + events
-                if not events and mark is None:
+                decided = self._decided(game, act, mark, now)
+                if decided is None:
                     return Done(game, ())
-                after, more = carried_on(game, after, now)
-                steps = (Step(events), *more)
-            after, logged = _numbered(game, after, steps, now)
+                after, logged = decided
             memory = None if due or not mark else _memory(mark, after, logged, claim)
             try:
                 self._store.commit(after, logged, mark, memory)
@@ -148,6 +153,42 @@ class Changes:
         raise TooBusy(
             Text("Others changed the game faster than this request could; send it again.")
         )
+
+    def _guessed(self, game_id: str, act: Act, mark: Mark | None) -> Done | None:
+        """What comes of it if the game is as this process knows it; None: that has to be loaded.
+
+        As it has to be if the request would be refused, or change nothing, or something is due
+        before it. Raises LostRace if the game has gone on, or the request was carried out before.
+        """
+        copy, now = self._store.copy_of(game_id), self._clock()
+        if copy is None or is_due(copy.game, now):
+            return None
+        try:
+            decided = self._decided(copy.game, act, mark, now)
+        except RummyError:
+            return None
+        if decided is None:
+            return None
+        game, logged = decided
+        memory = _memory(mark, game, logged) if mark else None
+        self._store.commit(game, logged, mark, memory, copy)
+        count(copy.game, game, logged)
+        return Done(game, logged)
+
+    def _loaded(self, game_id: str, mark: Mark | None) -> tuple[Game, Remembered | None]:
+        return self._store.load_marked(game_id, mark) if mark else (self._store.load(game_id), None)
+
+    def _decided(
+        self, game: Game, act: Act, mark: Mark | None, now: int
+    ) -> tuple[Game, tuple[Logged, ...]] | None:
+        """The next version and its log; None: nothing is to be changed, nor to be remembered."""
+        game, fixed = _with_seed(game, self._chance)
+        after, events = act(game, now)
+        events = fixed + events
+        if not events and mark is None:
+            return None
+        after, more = carried_on(game, after, now)
+        return _numbered(game, after, (Step(events), *more), now)
 
     def current(self, game_id: str) -> Game:
         """The game as it is now, with what was due done."""
@@ -288,7 +329,9 @@ def _numbered(
     return replace(game, version=version, changed_at=changed_at, events=number), tuple(logged)
 
 
-def _memory(mark: Mark, game: Game, logged: Sequence[Logged], claim: Claim | None) -> Remembered:
+def _memory(
+    mark: Mark, game: Game, logged: Sequence[Logged], claim: Claim | None = None
+) -> Remembered:
     """What is remembered of a request that led to this version of the game."""
     seat = find_seat(game, claim.token) if claim else None
     return Remembered(

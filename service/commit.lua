@@ -7,6 +7,7 @@
 --       milliseconds to keep the keys, milliseconds to keep the claim,
 --       field of the seat's requests ('' for none), what to remember of this one ('' for nothing),
 --       how the game stands, for those who count games without reading their records,
+--       the nonce of the commit that this one builds on ('': of whatever has that version),
 --       number of events, then of each event number, version, time, text and '1' if it was forced;
 --       number of deals that began, then of each its number and that of the event;
 --       what follows are the results of deals.
@@ -15,13 +16,13 @@
 -- seat in the claim, one of a seat in the list of that seat's last requests.
 --
 -- Answers {'stored'}, also to a repeat of a commit that was stored already; {'lost', record, what
--- the request is remembered by} if another commit came first; {'gone'} if there is no game that
--- could be changed.
+-- the request is remembered by, commits} if another commit came first, or the request was carried
+-- out before; {'gone'} if there is no game that could be changed.
 
 local game, events, deals, begins, claim = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local ring, bell, version, record = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
 local nonce, lifetime, claim_lifetime, field, request = ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9]
-local standing = ARGV[10]
+local standing, builds_on = ARGV[10], ARGV[11]
 
 -- Between two attempts of one client the others cannot get sixteen changes further: it is its turn.
 local COMMITS_REMEMBERED = 16
@@ -51,15 +52,22 @@ end
 if stored == 0 and version > 1 then
   return {'gone'}
 end
-if stored ~= version - 1 then
+-- Who builds on a copy does not know what has been remembered since. Who builds on what was loaded
+-- does, and for them it is the version that counts.
+local was_made = false
+if builds_on ~= '' and request ~= '' then
+  local key = string.match(request, '^%S+ ')
+  was_made = string.find('\n' .. (remembered() or ''), '\n' .. key, 1, true)
+end
+if stored ~= version - 1 or was_made or string.sub(commits, 1, #builds_on) ~= builds_on then
   local earlier = remembered()
   if earlier then pass_on() end
-  return {'lost', redis.call('HGET', game, 'record'), earlier}
+  return {'lost', redis.call('HGET', game, 'record'), earlier, commits}
 end
 
-local first_begin = 13 + 5 * tonumber(ARGV[11])
+local first_begin = 14 + 5 * tonumber(ARGV[12])
 local first_result = first_begin + 2 * tonumber(ARGV[first_begin - 1])
-for i = 12, first_begin - 2, 5 do
+for i = 13, first_begin - 2, 5 do
   redis.call('XADD', events, ARGV[i] .. '-0', 'v', ARGV[i + 1], 't', ARGV[i + 2], 'e', ARGV[i + 3],
     'f', ARGV[i + 4])
 end

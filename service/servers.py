@@ -1,10 +1,8 @@
-"""Which server has which key, and how to speak to it: one server, a set with sentinels, a cluster.
+"""The servers behind a URL: one, a set with sentinels, or a cluster.
 
 The primary of a key is asked for everything. Who that is is found out when it is first needed, and
-again when a server is in trouble or says that it is another. All keys of a game are on one server,
-so what is asked about a game is one round trip over one connection. The topology is kept here and
-not by redis-py's client for clusters: that one takes no scripts in a pipeline, and finds out by
-asking one node after another, for as long as each of them takes.
+again when a server is in trouble or says that it is another (see `topology`). All keys of a game
+are on one server, so what is asked about a game is one round trip over one connection.
 """
 
 import logging
@@ -12,33 +10,35 @@ import math
 import random
 import threading
 import time
-from bisect import bisect_right
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Literal, cast, get_args
 
 import redis
 from msgspec import Struct
 from redis import exceptions
-from redis.backoff import NoBackoff
-from redis.client import Pipeline
 from redis.crc import key_slot
-from redis.retry import Retry
 
 from service import metrics, redis_url
 from service.config import Config
 from service.errors import StoreUnavailable
-from service.redis_url import Host, RedisUrl
-from service.text import Text
-
-Command = tuple[str | bytes | int, ...]
-
-_NAMED: Host = ("", 0)
-"""The place of the server that the URL itself names."""
-
-_CONNECTIONS = 32
-"""To one server."""
+from service.redis_server import (
+    Command,
+    Server,
+    be_primary,
+    client_of,
+    unavailable,
+    without_errors,
+)
+from service.redis_url import Host
+from service.topology import (
+    LOOK_AROUND_SECONDS,
+    NAMED,
+    NO_CREDENTIALS,
+    Credentials,
+    Map,
+    finder,
+)
 
 _RETRIES = 2
 _REDIRECTIONS = 5
@@ -46,15 +46,7 @@ _PAUSE_SECONDS = (0.03, 0.1)
 _PATIENCE_SECONDS = 0.5
 """Nothing is sent again after so long; with the time-out it makes the second that is promised."""
 
-_LOOK_SECONDS = 0.2
-_LOOK_AROUND_SECONDS = 0.5
-"""For asking one server who has what, and for asking all of them."""
-
 _BETWEEN_LOOKS_SECONDS = 0.1
-_SENTINEL_SECONDS = 1.0
-"""So long the word of a sentinel is good. A primary that stood still while it was replaced takes
-changes for some seconds when it goes on, and then loses them."""
-
 _BLIND_SECONDS = 5.0
 """If nobody can say who has what, what was known is used for so long before they are asked anew."""
 
@@ -87,6 +79,8 @@ _REFUSING_SECONDS = 30.0
 Call = Literal["read", "change", "ping"]
 """What the metrics name what is asked."""
 
+_SECONDS = {call: metrics.STORE_SECONDS.labels(call) for call in get_args(Call)}
+
 _log = logging.getLogger(__name__)
 
 
@@ -98,18 +92,6 @@ class Condition(Struct, frozen=True):
 
     busy: bool
     read_only: bool
-
-
-class Credentials(Struct, frozen=True):
-    """Users and passwords that are not in the URL."""
-
-    username: str | None = None
-    password: str | None = None
-    sentinel_username: str | None = None
-    sentinel_password: str | None = None
-
-
-NO_CREDENTIALS = Credentials()
 
 
 class Servers:
@@ -128,9 +110,9 @@ class Servers:
         self.timeout_seconds = timeout_seconds
         """So long an answer is waited for."""
         self._credentials = credentials
-        self._servers: dict[Host, _Server] = {}
-        self._finder = _finder(self._url, credentials)
-        self._map = None if self._finder else _Map([(0, 0, _NAMED)])
+        self._servers: dict[Host, Server] = {}
+        self._finder = finder(self._url, credentials)
+        self._map = None if self._finder else Map([(0, 0, NAMED)])
         self._doubted: Host | None = None
         self._looking = threading.Lock()
         self._not_before = 0.0
@@ -286,7 +268,7 @@ class Servers:
             if call == "change":
                 self._refused_at = -math.inf
         finally:
-            metrics.STORE_SECONDS.labels(call).observe(time.perf_counter() - began)
+            _SECONDS[call].observe(time.perf_counter() - began)
 
     def _ask(self, key: str, commands: Sequence[Command]) -> list[Any]:
         give_up = time.monotonic() + _PATIENCE_SECONDS
@@ -297,7 +279,7 @@ class Servers:
             place = None
             try:
                 place = known.place(slot)
-                return _without_errors(self._answers(place, commands))
+                return without_errors(self._answers(place, commands))
             except exceptions.MovedError as error:
                 self._follow(known, error)
                 redirections += 1
@@ -358,7 +340,7 @@ class Servers:
                 return
         raise trouble or unavailable()
 
-    def _known(self) -> "_Map":
+    def _known(self) -> Map:
         """Who has what, found out if that is due; one finds out, and others use what was known."""
         known = self._map
         if known is None:
@@ -369,12 +351,12 @@ class Servers:
             raise unavailable()
         return self._map
 
-    def _look_around(self, known: "_Map | None", patient: bool) -> None:
+    def _look_around(self, known: Map | None, patient: bool) -> None:
         """Find out who has what, unless that has been done since it was `known`, or just now."""
         if self._finder is None:
             self._doubted = None
             return
-        if not self._looking.acquire(timeout=_LOOK_AROUND_SECONDS if patient else 0):
+        if not self._looking.acquire(timeout=LOOK_AROUND_SECONDS if patient else 0):
             return
         try:
             if self._map is not known or time.monotonic() < self._not_before:
@@ -399,11 +381,11 @@ class Servers:
         finally:
             self._looking.release()
 
-    def _forget_others(self, known: "_Map") -> None:
+    def _forget_others(self, known: Map) -> None:
         for place in self._servers.keys() - set(known.places):
             self._servers.pop(place).hang_up()
 
-    def _follow(self, known: "_Map", error: exceptions.MovedError) -> None:
+    def _follow(self, known: Map, error: exceptions.MovedError) -> None:
         if self.together:
             if not self._blind:
                 _log.warning("That Redis is part of a cluster: its URL begins with redis+cluster:")
@@ -414,31 +396,31 @@ class Servers:
         # then it says so again.
         known.until = 0
 
-    def _doubt(self, known: "_Map", place: Host | None) -> None:
+    def _doubt(self, known: Map, place: Host | None) -> None:
         if place is None:
             known.until = 0
         else:
             self._doubted = place
 
-    def _server(self, place: Host) -> "_Server":
+    def _server(self, place: Host) -> Server:
         server = self._servers.get(place)
         if server is None:
-            made = _Server(self._client(place, self.timeout_seconds))
+            made = Server(self._client(place, self.timeout_seconds))
             server = self._servers.setdefault(place, made)
         return server
 
     def _client(self, place: Host, timeout_seconds: float) -> redis.Redis:
-        return _client(
-            self._url.text if place == _NAMED else self._url.of_server(place),
+        return client_of(
+            self._url.text if place == NAMED else self._url.of_server(place),
             timeout_seconds,
             self._credentials.username,
             self._credentials.password,
-            _be_primary if self._url.kind == "sentinel" else None,
+            be_primary if self._url.kind == "sentinel" else None,
         )
 
     def _ask_at(self, place: Host, commands: Sequence[Command]) -> list[Any]:
         try:
-            return _without_errors(self._server(place).answers(commands))
+            return without_errors(self._server(place).answers(commands))
         except redis.RedisError as error:
             if not _is_trouble(error):
                 raise
@@ -462,276 +444,6 @@ class Servers:
         return answers
 
 
-class _Server:
-    """One server, with so many connections."""
-
-    def __init__(self, client: redis.Redis) -> None:
-        self.troubles = 0
-        self._pool = client.connection_pool
-        self._slots = _Slots(_CONNECTIONS)
-
-    def answers(self, commands: Sequence[Command]) -> list[Any]:
-        """What it answers, errors too. Raises those of the connection, and StoreUnavailable.
-
-        Who was still waiting for a connection when somebody else waited in vain for an answer is
-        not sent into that one after another. A server that says at once that it takes no changes
-        may answer them.
-        """
-        troubles = self.troubles
-        with self._slots:
-            if self.troubles != troubles:
-                raise unavailable()
-            try:
-                return _raw(self._pool, commands).execute(raise_on_error=False)
-            except redis.RedisError:
-                self.troubles += 1
-                raise
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether as many wait for a connection as there are."""
-        return self._slots.waiting >= _CONNECTIONS
-
-    def hang_up(self) -> None:
-        """Let go of the connections that nobody uses at the moment."""
-        self._pool.disconnect(inuse_connections=False)
-
-
-class _Slots:
-    """So many at a time, and the others in the order in which they came.
-
-    At a threading.Semaphore one who comes again at once passes those who wait and are only being
-    woken. Among many who read on and on some would wait for minutes.
-    """
-
-    def __init__(self, number: int) -> None:
-        self._lock = threading.Lock()
-        self._free = number
-        """0 as long as somebody waits."""
-        self._waiting: deque[threading.Lock] = deque()
-
-    @property
-    def waiting(self) -> int:
-        """How many wait."""
-        return len(self._waiting)
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._free:
-                self._free -= 1
-                return
-            turn = threading.Lock()
-            turn.acquire()
-            self._waiting.append(turn)
-        try:
-            with metrics.STORE_QUEUE.track_inprogress():
-                turn.acquire()
-        except BaseException:  # ended while waiting: nobody may be given the turn of who is gone
-            with self._lock:
-                has_turn = turn not in self._waiting
-                if not has_turn:
-                    self._waiting.remove(turn)
-            if has_turn:
-                self.__exit__()
-            raise
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            if self._waiting:
-                self._waiting.popleft().release()
-            else:
-                self._free += 1
-
-
-class _Map:
-    """Who has which slots, until somebody finds out anew: for so long, or when it is doubted."""
-
-    def __init__(
-        self, owners: Iterable[tuple[int, int, Host]], until: float = float("inf")
-    ) -> None:
-        """`owners`: who has the slots from the first number to the second, both included."""
-        self.until = until
-        self.moved: dict[int, Host] = {}
-        """Slots that are known to have been moved since."""
-        self.owners = sorted(owners)
-
-    @property
-    def places(self) -> tuple[Host, ...]:
-        """Where the primaries are, each of them once."""
-        ranges = (place for _, _, place in self.owners)
-        return tuple(dict.fromkeys((*ranges, *self.moved.values())))
-
-    def is_like(self, other: "_Map") -> bool:
-        """Whether it says the same, and nothing is known to have been moved since."""
-        return self.owners == other.owners and not self.moved
-
-    def place(self, slot: int) -> Host:
-        """Raise redis.ConnectionError if nobody has it."""
-        if slot in self.moved:
-            return self.moved[slot]
-        index = bisect_right(self.owners, slot, key=lambda owned: owned[0]) - 1
-        if index >= 0 and slot <= self.owners[index][1]:
-            return self.owners[index][2]
-        raise redis.ConnectionError(f"no server has the slot {slot}")
-
-
-class _Finder(Protocol):
-    """Finds out who has what."""
-
-    def map(self, doubted: Host | None) -> _Map:
-        """Raise redis.RedisError if nobody knows. `doubted` is who was in trouble, if somebody."""
-        ...
-
-
-class _Sentinels:
-    """They say who the primary is. If that one is in trouble another of them is asked first."""
-
-    def __init__(self, url: RedisUrl, credentials: Credentials) -> None:
-        self._name = url.name
-        self._told_by: Host | None = None
-        user, password = credentials.sentinel_username, credentials.sentinel_password
-        self._informants = _Informants(
-            url.hosts, lambda host: _client(url.of_sentinel(host), _LOOK_SECONDS, user, password)
-        )
-
-    def map(self, doubted: Host | None) -> _Map:
-        return self._informants.ask(self._told, last=self._told_by if doubted else None)
-
-    def _told(self, sentinel: redis.Redis, host: Host) -> _Map:
-        primary = sentinel.sentinel_get_master_addr_by_name(self._name)
-        if primary is None:
-            raise redis.ConnectionError(f"it does not know of {self._name}")
-        self._told_by = host
-        name, port = cast("tuple[bytes, int]", primary)
-        owner = (0, 0, (name.decode(), port))
-        return _Map([owner], until=time.monotonic() + _SENTINEL_SECONDS)
-
-
-class _Nodes:
-    """The nodes of a cluster, who have told each other who has what."""
-
-    def __init__(self, url: RedisUrl, credentials: Credentials) -> None:
-        self._informants = _Informants(
-            url.hosts,
-            lambda host: _client(
-                url.of_server(host), _LOOK_SECONDS, credentials.username, credentials.password
-            ),
-        )
-
-    def map(self, doubted: Host | None) -> _Map:
-        return self._informants.ask(self._told, last=doubted)
-
-    def _told(self, node: redis.Redis, host: Host) -> _Map:
-        pipeline = _raw(node.connection_pool, [("CLUSTER", "SLOTS")])
-        (ranges,) = _without_errors(pipeline.execute(raise_on_error=False))
-        if not ranges:
-            raise redis.ConnectionError("it belongs to no cluster")
-        self._informants.know(_host_of(node, host) for _, _, *nodes in ranges for node in nodes)
-        return _Map((first, last, _host_of(nodes[0], host)) for first, last, *nodes in ranges)
-
-
-def _host_of(node: Sequence[Any], told_by: Host) -> Host:
-    """Where it is. Without a name it is where the one is that tells of it."""
-    name, port, *_ = node
-    return (name.decode() if name and name != b"?" else told_by[0], port)
-
-
-class _Informants:
-    """Servers that can be asked who has what: first who answered last, and last who did not.
-
-    Over connections of their own, on which nobody waits as long as on others.
-    """
-
-    def __init__(self, hosts: Iterable[Host], client: Callable[[Host], redis.Redis]) -> None:
-        self._named = tuple(dict.fromkeys(hosts))
-        self._hosts = list(self._named)
-        self._client = client
-        self._clients: dict[Host, redis.Redis] = {}
-
-    def know(self, hosts: Iterable[Host]) -> None:
-        """There are these besides those that the URL names, and no others any more.
-
-        Where a server has another address each time that it is started, the old ones would pile up.
-        """
-        known = dict.fromkeys((*self._named, *hosts))
-        kept = [host for host in self._hosts if host in known]
-        self._hosts = [*kept, *(host for host in known if host not in kept)]
-        for gone in self._clients.keys() - known:
-            self._clients.pop(gone).close()
-
-    def ask(self, question: Callable[[redis.Redis, Host], _Map], last: Host | None) -> _Map:
-        """The first answer. Raise redis.ConnectionError if there is none in time."""
-        give_up = time.monotonic() + _LOOK_AROUND_SECONDS
-        reasons = []
-        for host in sorted(self._hosts, key=lambda host: host == last):
-            if time.monotonic() > give_up:
-                break
-            client = self._clients.get(host) or self._clients.setdefault(host, self._client(host))
-            try:
-                answer = question(client, host)
-            except redis.RedisError as error:
-                self._hosts.remove(host)
-                self._hosts.append(host)
-                reasons.append(f"{host[0]}:{host[1]}: {error}")
-            else:
-                self._hosts = [host, *(other for other in self._hosts if other != host)]
-                return answer
-        raise redis.ConnectionError("; ".join(reasons))
-
-
-def _finder(url: RedisUrl, credentials: Credentials) -> _Finder | None:
-    """None where there is one server and nothing to be found."""
-    match url.kind:
-        case "sentinel":
-            return _Sentinels(url, credentials)
-        case "cluster":
-            return _Nodes(url, credentials)
-        case "server":
-            return None
-
-
-def _client(
-    url: str,
-    timeout_seconds: float,
-    username: str | None,
-    password: str | None,
-    connected: Callable[[Any], None] | None = None,
-) -> redis.Redis:
-    """A client that does not connect yet, and never sends anything again by itself.
-
-    A command that timed out may still be waiting in the server, and a second wait would not fit
-    into the second that callers are promised.
-    """
-    return redis.Redis.from_url(
-        url,
-        username=username,
-        password=password,
-        max_connections=_CONNECTIONS,
-        socket_timeout=timeout_seconds,
-        socket_connect_timeout=timeout_seconds,
-        retry=Retry(NoBackoff(), 0),
-        redis_connect_func=connected,
-        # With protocol 3 the pool no longer looks whether an idle connection is still good.
-        protocol=2,
-    )
-
-
-def _be_primary(connection: Any) -> None:
-    """Refuse a server that was the primary once: a replica answers too, with what is older."""
-    connection.on_connect()
-    connection.send_command("ROLE")
-    if connection.read_response()[0] != b"master":
-        raise redis.ConnectionError("it is not the primary any more")
-
-
-def _raw(pool: redis.ConnectionPool, commands: Iterable[Command]) -> Pipeline:
-    """A pipeline whose answers are as they come over the line."""
-    pipeline = Pipeline(pool, {}, transaction=False, shard_hint=None)
-    for command in commands:
-        pipeline.execute_command(*command)  # type: ignore[no-untyped-call]
-    return pipeline
-
-
 def _steps(commands: Iterable[Command]) -> list[list[Command]]:
     """What has to be sent together: WAIT is about what was sent before it."""
     steps: list[list[Command]] = []
@@ -741,13 +453,6 @@ def _steps(commands: Iterable[Command]) -> list[list[Command]]:
         else:
             steps.append([command])
     return steps
-
-
-def _without_errors(answers: list[Any]) -> list[Any]:
-    for answer in answers:
-        if isinstance(answer, Exception):
-            raise answer
-    return answers
 
 
 def _is_trouble(error: redis.RedisError) -> bool:
@@ -768,8 +473,3 @@ def _kind(error: BaseException | None) -> str:
 
 def _pause() -> None:
     time.sleep(random.uniform(*_PAUSE_SECONDS))  # noqa: S311 (so that not all come at once)
-
-
-def unavailable() -> StoreUnavailable:
-    """What is raised when the store cannot be used at the moment."""
-    return StoreUnavailable(Text("The store of the games does not answer at the moment."))

@@ -20,6 +20,7 @@ import hashlib
 import re
 import secrets
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import suppress
 from enum import Enum, auto
@@ -50,8 +51,9 @@ from service.game import (
     encode_event,
     encode_result,
 )
+from service.redis_server import Command, unavailable
 from service.rummy.model import DealEnded, DealResult, Dealt
-from service.servers import Command, Condition, Servers, unavailable
+from service.servers import Condition, Servers
 from service.text import Text
 
 _COMMIT = Path(__file__).with_name("commit.lua").read_text()
@@ -83,6 +85,12 @@ _CENSUS_TAKEN = "rummy:census:taken"
 _CENSUS_MS = 60_000
 _CENSUS_KEPT_MS = 10 * _CENSUS_MS
 _FROZEN = "rummy:frozen"
+
+_NONCE_BYTES = 8
+"""Of the nonce of a commit, which is written in hex."""
+
+_MOST_COPIES = 500
+"""So many games a worker keeps as it has seen them last; one takes some 10 kB."""
 
 _REPLICAS_SHARE = 0.5
 """Of the time that a server has for its answer, so much is for its replicas."""
@@ -171,6 +179,18 @@ class Server(Struct, frozen=True, kw_only=True):
     last_save: str
 
 
+class Copy(Struct, frozen=True):
+    """A game as this process knows it, its record, and the commit that made it so.
+
+    It may have gone on since. Its version alone would not tell: where a primary was lost with what
+    it stored last, another version of the same number may have come after it.
+    """
+
+    game: Game
+    record: bytes
+    commit: str
+
+
 class LostRace(Exception):
     """Another commit came first.
 
@@ -199,6 +219,8 @@ class Store:
         self._expiry = expiry
         self._record_format = record_format
         self._replicas = replicas
+        self._copies: OrderedDict[str, Copy] = OrderedDict()
+        """Of the games that were loaded or stored here last, the latest at the end."""
 
     @classmethod
     def configured(cls, servers: Servers, config: Config) -> "Store":
@@ -217,9 +239,16 @@ class Store:
 
     def load(self, game_id: str) -> Game:
         """The game as it is now. Raises NoSuchGame and UnreadableRecord."""
-        key = _key(game_id, "game")
-        (record,) = self._servers.ask(key, [("HGET", key, "record")])
-        return _game_of(record)
+        key, command = _asked_with_commits(game_id)
+        ((record, commits),) = self._servers.ask(key, [command])
+        return self._known(game_id, record, commits)
+
+    def copy_of(self, game_id: str) -> Copy | None:
+        """The game as this process knows it, if it does. What is decided on it has to be committed.
+
+        Only the store can say whether it is still so: nobody may be answered by a copy.
+        """
+        return self._copies.get(game_id)
 
     def load_marked(self, game_id: str, mark: Mark) -> tuple[Game, Remembered | None]:
         """The game, and the request with that mark that has changed it before. Raises as `load`.
@@ -227,15 +256,17 @@ class Store:
         What such a request has changed is on as many replicas then as any change that is stored.
         """
         key = _key(game_id, "game")
+        commits = None
         if mark.owner:
-            command: Command = ("HMGET", key, "record", _field(mark))
+            command: Command = ("HMGET", key, "record", _field(mark), "commits")
+            ((record, lines, commits),) = self._servers.ask(key, [command])
         else:
             command = ("EVAL", _GAME_AND_CLAIM, 2, key, _claim(game_id, mark))
-        ((record, lines),) = self._servers.ask(key, [command])
+            ((record, lines),) = self._servers.ask(key, [command])
         remembered = _found(mark, lines)
         if remembered and self._replicas:
             self._write(key, [("EVAL", _TOUCH, 1, key)])
-        return _game_of(record), remembered
+        return self._known(game_id, record, commits), remembered
 
     def id_of(self, mark: Mark) -> str | None:
         """The id of the game that the request with that mark makes, if it has one."""
@@ -262,10 +293,13 @@ class Store:
         logged: Sequence[Logged],
         mark: Mark | None = None,
         remembered: Remembered | None = None,
+        copy: Copy | None = None,
     ) -> None:
         """Store the next version of a game with the events that led to it; version 1 creates it.
 
-        What is to be remembered of the request with that mark is stored with it, if given.
+        What is to be remembered of the request with that mark is stored with it, if given. With the
+        `copy` that it was decided on, it is stored only if the game is still exactly that, and no
+        request with that mark has been carried out.
 
         Raises LostRace if that version exists, NoSuchGame if the game has expired meanwhile. After
         StoreUnavailable the change may have been stored nevertheless, on fewer replicas than it
@@ -274,17 +308,20 @@ class Store:
         keys = [_key(game.id, part) for part in ("game", "events", "deals", "begins")]
         if mark and not mark.owner:
             keys.append(_claim(game.id, mark))
+        record = encode(game, self._record_format)
+        nonce = secrets.token_hex(_NONCE_BYTES)
         arguments: list[int | str | bytes] = [
             self._ring,
             bell_of(game.id),
             game.version,
-            encode(game, self._record_format),
-            secrets.token_hex(8),
+            record,
+            nonce,
             self._lifetime_ms(game),
             _CLAIM_MS,
             _field(mark) if mark and mark.owner else "",
             _memory(mark, remembered) if mark and remembered else "",
             _standing(game),
+            copy.commit if copy else "",
             *_event_arguments(logged),
         ]
         try:
@@ -297,9 +334,12 @@ class Store:
                     with suppress(StoreUnavailable):
                         self._change(_OPEN, ("ZREM", _OPEN, _entry(game)))
                 raise _no_such_game()
-            case [b"lost", record, earlier]:
-                metrics.CONFLICTS.inc()
-                raise LostRace(decode(record), _found(mark, earlier) if mark else None)
+            case [b"lost", record, earlier, commits]:
+                if copy is None:  # or it is only as good as that guess
+                    metrics.CONFLICTS.inc()
+                current = self._known(game.id, record, commits)
+                raise LostRace(current, _found(mark, earlier) if mark else None)
+        self._keep(Copy(game, record, nonce))
         if game.public and any(isinstance(entry.event, Started | Closed) for entry in logged):
             with suppress(StoreUnavailable):  # readers remove it if this fails
                 self._change(_OPEN, ("ZREM", _OPEN, _entry(game)))
@@ -316,9 +356,11 @@ class Store:
         The log is read first, so the game knows of every entry: whoever may read the entries by
         the game as it is then may read them.
         """
-        key, command = _asked(game_id)
-        entries, record = self._servers.ask(key, [_events(game_id, after, limit), command])
-        return _game_of(record), _logged(entries)
+        key, command = _asked_with_commits(game_id)
+        entries, (record, commits) = self._servers.ask(
+            key, [_events(game_id, after, limit), command]
+        )
+        return self._known(game_id, record, commits), _logged(entries)
 
     def logs_of_deals(self, game_id: str, first: int, last: int) -> Iterator[tuple[Logged, ...]]:
         """The logs of these deals, each from its beginning to the beginning of the next, in order.
@@ -490,6 +532,25 @@ class Store:
         return tuple(_server(told) for told in self._servers.told_of_themselves())
 
     # ------------------------------------------------------------------------- how it is done
+
+    def _known(self, game_id: str, record: bytes | None, commits: bytes | None) -> Game:
+        """The game with that record, which is decoded only if its copy here is not just that."""
+        if record is None:
+            self._copies.pop(game_id, None)
+            raise _no_such_game()
+        if not commits:
+            return decode(record)
+        copy = self._copies.get(game_id)
+        game = copy.game if copy and copy.record == record else decode(record)
+        self._keep(Copy(game, record, commits[: 2 * _NONCE_BYTES].decode()))
+        return game
+
+    def _keep(self, copy: Copy) -> None:
+        self._copies[copy.game.id] = copy
+        with suppress(KeyError):  # of threads, another one may have made room meanwhile
+            self._copies.move_to_end(copy.game.id)
+        if len(self._copies) > _MOST_COPIES:
+            self._copies.popitem(last=False)
 
     @property
     def _ring(self) -> str:
@@ -682,6 +743,12 @@ def _asked(game_id: str) -> tuple[str, Command]:
     """Where the record is, and how it is asked for."""
     key = _key(game_id, "game")
     return key, ("HGET", key, "record")
+
+
+def _asked_with_commits(game_id: str) -> tuple[str, Command]:
+    """As `_asked`, with the nonces of the last commits: the last one says which record it is."""
+    key = _key(game_id, "game")
+    return key, ("HMGET", key, "record", "commits")
 
 
 def _events(game_id: str, after: int, limit: int) -> Command:

@@ -5,7 +5,7 @@ OpenTelemetry's own variables, such as OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_TRAC
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from importlib.util import find_spec
 from typing import Any
@@ -18,7 +18,6 @@ _PACKAGES = (
     "opentelemetry.sdk",
     "opentelemetry.exporter.otlp.proto.http",
     "opentelemetry.instrumentation.flask",
-    "opentelemetry.instrumentation.redis",
 )
 _TOO_SMALL = {"expires_at", "tag"}
 """Of the use cases those that only calculate."""
@@ -35,13 +34,12 @@ def is_installed() -> bool:
 
 
 def trace(app: Any, tables: object) -> None:
-    """Let a Flask app and its use cases tell what they do, and redis-py in all of this process.
+    """Let a Flask app and its use cases tell what they do, and all Servers of this process.
 
     For a worker: what sends the spans is a thread, which no fork inherits.
     """
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.instrumentation.flask import FlaskInstrumentor
-    from opentelemetry.instrumentation.redis import RedisInstrumentor
     from opentelemetry.sdk.resources import OTELResourceDetector, Resource
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
@@ -53,9 +51,11 @@ def trace(app: Any, tables: object) -> None:
     FlaskInstrumentor.instrument_app(  # type: ignore[no-untyped-call]
         app, tracer_provider=provider, request_hook=_note_trace, response_hook=_describe
     )
-    # It puts the names of commands into its spans, and a question mark for each argument.
-    RedisInstrumentor().instrument(tracer_provider=provider)
-    tracer = provider.get_tracer("service.tables", service.__version__)
+    # Imported here: the master only asks whether the extra is there.
+    from service.servers import Servers
+
+    tracer = provider.get_tracer("service", service.__version__)
+    Servers.ask = _traced_ask(tracer, Servers.ask)  # type: ignore[method-assign]
     for name, method in inspect.getmembers(type(tables), inspect.isfunction):
         is_use_case = not (name.startswith("_") or inspect.isgeneratorfunction(method))
         if is_use_case and name not in _TOO_SMALL:
@@ -73,6 +73,25 @@ def _traced(tracer: Any, name: str, method: Callable[..., Any]) -> Callable[...,
             except RummyError as refusal:  # which is no error of ours
                 span.set_attribute("rummy.code", refusal.code)
                 raise
+
+    return traced
+
+
+def _traced_ask(tracer: Any, ask: Callable[..., Any]) -> Callable[..., Any]:
+    """A round trip to Redis, named by its commands; their arguments are nobody's business."""
+    from opentelemetry.trace import SpanKind
+
+    @wraps(ask)
+    def traced(
+        servers: object, key: str, commands: Sequence[tuple[Any, ...]], *rest: Any, **named: Any
+    ) -> Any:
+        with tracer.start_as_current_span(
+            " ".join(str(command[0]) for command in commands),
+            kind=SpanKind.CLIENT,
+            attributes={"db.system.name": "redis"},
+            record_exception=False,
+        ):
+            return ask(servers, key, commands, *rest, **named)
 
     return traced
 

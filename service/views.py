@@ -569,6 +569,7 @@ def game_view(
     # By a repeated request somebody may look who has no seat any more.
     seen = game.match if game.spectators or seat is not None else None
     match = view(seen, seat, now, MOST_MOVES_IN_VIEW) if seen else None
+    host = game.host
     # Who is away may come back, and nothing else.
     away = seat is not None and game.seats[seat].away is not None
     return GameView(
@@ -583,7 +584,7 @@ def game_view(
         autostart=game.autostart,
         size=game.size,
         seats=tuple(
-            SeatView(number, taken.name, number == game.host, taken.played_by, taken.away)
+            SeatView(number, taken.name, number == host, taken.played_by, taken.away)
             for number, taken in enumerate(game.seats)
         ),
         you=seat,

@@ -99,7 +99,7 @@ def below(collector: Collector, span: Span) -> list[Span]:
     )
 
 
-def test_a_move_is_a_request_a_use_case_and_two_round_trips(service, collector):
+def test_a_move_is_a_request_a_use_case_and_a_round_trip_or_two(service, collector):
     game, (first, _) = service.sandbox()
     answer = service.post(f"{game}/draw", {"from": "stock"}, headers=first)
     own = answer.headers["X-Request-ID"]
@@ -110,11 +110,10 @@ def test_a_move_is_a_request_a_use_case_and_two_round_trips(service, collector):
     assert (told["rummy.operation"], told["rummy.seat"]) == ("draw", 0)
     assert told["rummy.game"] == game.rpartition("/")[2]
     (use_case,) = [one for one in below(collector, span) if one.name == "tables.play"]
-    assert len(below(collector, use_case)) == 2
-    load, commit = below(collector, use_case)
-    assert "HGET" in load.name
-    assert "EVALSHA" in commit.name
-    assert {load.kind, commit.kind} == {Span.SpanKind.SPAN_KIND_CLIENT}
+    *loads, commit = below(collector, use_case)
+    assert [load.name for load in loads] in ([], ["HMGET"])  # the worker may know the game already
+    assert commit.name == "EVALSHA"
+    assert {trip.kind for trip in (*loads, commit)} == {Span.SpanKind.SPAN_KIND_CLIENT}
     assert service.request_line(answer)["trace_id"] == span.trace_id.hex()
     assert collector.services == {"rummy 0.1.0"}
 

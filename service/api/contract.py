@@ -180,8 +180,6 @@ def register(app: Flask, tables: Tables, deprecated: Mapping[str, Deprecated] = 
     deprecation.register(app, deprecated)
     docs.register(app, contract(app), replay_schema())
     pages.register(app)
-    app.before_request(http.ignore_if_match)
-    app.after_request(http.harden)
 
 
 def contract(app: Flask) -> dict[str, Any]:

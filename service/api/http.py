@@ -2,24 +2,17 @@
 
 import re
 from collections.abc import Callable, Container
-from typing import Any, NoReturn, cast
+from functools import wraps
+from inspect import unwrap
+from typing import Any, cast
 
 import flask_smorest
 import msgspec
-from flask import Request, Response, current_app, request
-from marshmallow import Schema, ValidationError
-from webargs.core import missing
-from webargs.flaskparser import FlaskParser
-from werkzeug.exceptions import (
-    BadRequest,
-    ClientDisconnected,
-    HTTPException,
-    RequestEntityTooLarge,
-    RequestTimeout,
-    UnsupportedMediaType,
-)
+from flask import Response, current_app, request
+from marshmallow import Schema
 
 from service.api import problems
+from service.api.reading import asked, body_reader, query_reader
 from service.changes import Terms
 from service.errors import (
     BadIdempotencyKey,
@@ -31,96 +24,51 @@ from service.errors import (
     RummyError,
 )
 from service.tables import Tables
-from service.text import Text, listed
+from service.text import Text
 
 _encode = msgspec.json.Encoder().encode
 _VERSION = re.compile(r'(?:W/)?"([0-9]{1,15})\+?"')
 _TAG = re.compile(r'(?:W/)?"([0-9]{1,15}\+?|[0-9a-f]{32})"')
 _EVENT_ID = re.compile("[0-9]{1,15}")
 _KEY = re.compile("[!-~](?:[ -~]{0,253}[!-~])?")
-_BODY = "_schema"
-_MOST_FIELDS = 50
-"""So many wrong fields are named, so that no answer is far longer than its request."""
-_BYTE = re.compile(r"\(byte ([0-9]+)\)")
-_CUT_SHORT = Text("The body ends before the length that was announced.")
 _HOW_TO_SEND_IT = Text("Send the token of your seat as `Authorization: Bearer <token>`.")
-_NO_DEVICES = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
 EVENT_STREAM = "text/event-stream"
 PLAIN = "text/plain"
 
 
-def _number(text: str) -> int | float:
-    """A number with a fraction; 2.0 is the whole number 2 in JSON, whatever wrote it so."""
-    number = float(text)
-    return int(number) if number.is_integer() else number
-
-
-_decode = msgspec.json.Decoder(float_hook=_number).decode
-
-
-class Parser(FlaskParser):
-    """Reads bodies as JSON and nothing else, and names every field that is wrong."""
-
-    def __init__(self) -> None:
-        # None leaves it to the schemas, which refuse what they do not know.
-        super().__init__(unknown=None)
-
-    def load_json(self, req: Request, schema: Schema) -> Any:
-        body = _body(req)
-        if not body.strip():
-            return {}
-        if req.mimetype != "application/json":
-            raise UnsupportedMediaType(
-                Text("The body comes as {type}; send Content-Type: application/json.").format(
-                    type=req.mimetype
-                )
-                if req.mimetype
-                else Text("The body comes without a type; send Content-Type: application/json.")
-            )
-        try:
-            return _decode(body)
-        except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-            raise BadRequest(_why_no_json(error)) from error
-
-    def load_querystring(self, req: Request, schema: Schema) -> Any:
-        twice = [name for name, values in req.args.lists() if len(values) > 1]
-        if twice:
-            reason = Text("Is there twice.")
-            raise InvalidRequest(tuple(FieldProblem(name, reason) for name in twice))
-        return super().load_querystring(req, schema) if req.args else missing
-
-    def handle_error(
-        self,
-        error: ValidationError,
-        req: Request,
-        schema: Schema,
-        *,
-        error_status_code: int | None,
-        error_headers: Any,
-    ) -> NoReturn:
-        messages = cast(dict[str, Any], error.messages)
-        (found,) = messages.values()
-        fields = _flat("", found)
-        more = len(fields) - _MOST_FIELDS
-        if more > 0:
-            others = Text("More fields with something wrong: {more}").format(more=more)
-            fields = [*fields[:_MOST_FIELDS], FieldProblem("body", others)]
-        raise InvalidRequest(tuple(fields))
-
-
 class Blueprint(flask_smorest.Blueprint):
-    """A blueprint whose operations document what they can be refused with."""
+    """A blueprint whose operations document what they can be refused with.
 
-    ARGUMENTS_PARSER = Parser()
+    Its views answer with a Response, and are called with what was read of the request: its body or
+    query, as the decorators are from above.
+    """
+
+    def add_url_rule(
+        self, rule: str, endpoint: str | None = None, view_func: Any = None, **options: Any
+    ) -> None:
+        """As flask-smorest has it, but the view is called without the wrappers of its decorators.
+
+        Each of those is there for what it documents.
+        """
+        readers = getattr(view_func, "readers", ())
+        function = unwrap(view_func)
+
+        @wraps(view_func)
+        def view(**parameters: Any) -> Response:
+            return cast(Response, function(*[read() for read in readers], **parameters))
+
+        super().add_url_rule(rule, endpoint, view, **options)
 
     def arguments(
         self, schema: Schema, *, location: str = "json", **kwargs: Any
     ) -> Callable[[Any], Any]:
-        """As flask-smorest has it; a body without fields goes undocumented."""
+        """Read the body or query by the schema. A body without fields goes undocumented."""
         decorate = super().arguments(schema, location=location, **kwargs)
+        read = query_reader(schema) if location == "query" else body_reader(schema)
 
         def decorator(function: Any) -> Any:
             decorated = decorate(function)
+            decorated.readers = (read, *getattr(function, "readers", ()))
             if location == "query":
                 decorated.reads_query = True
             # The refusals are documented by `refuses`, under names of our own; flask-smorest has no
@@ -164,38 +112,14 @@ def told_apart(field: str, names: dict[str, str]) -> dict[str, Any]:
 
 def refuse_unread_query() -> None:
     """Refuse a query where none is read: a wish must not go unheard. For before_request."""
+    if not asked().query_string:
+        return
     view = current_app.view_functions[request.endpoint or ""]
     if request.method == "OPTIONS":  # a browser asks beforehand, for whatever will be asked there
         return
     if request.args and not getattr(view, "reads_query", False):
         reason = Text("Unknown field.")
         raise InvalidRequest(tuple(FieldProblem(name, reason) for name in request.args))
-
-
-def ignore_if_match() -> None:
-    """If-Match pins changes to a version, and reading changes nothing. For before_request.
-
-    What sends pages and files would refuse it, and not as a problem.
-    """
-    if request.method in {"GET", "HEAD"}:
-        request.environ.pop("HTTP_IF_MATCH", None)
-
-
-def harden(response: Response) -> Response:
-    """Tell browsers to take every answer for what it says it is, and to give it to no other page.
-
-    Pages of origins that are allowed to (`cors`) read them nevertheless: they ask for that. That
-    this is HTTPS only whoever ends TLS can promise (Strict-Transport-Security).
-    """
-    response.headers["X-Content-Type-Options"] = "nosniff"
-    response.headers["Referrer-Policy"] = "no-referrer"
-    response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
-    response.headers["Cross-Origin-Opener-Policy"] = "same-origin"
-    response.headers["Permissions-Policy"] = _NO_DEVICES
-    response.headers.setdefault(
-        "Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"
-    )
-    return response
 
 
 def tables() -> Tables:
@@ -207,9 +131,8 @@ def answer(
     body: msgspec.Struct, status: int = 200, headers: dict[str, str] | None = None
 ) -> Response:
     """The structure as JSON. Most differ by seat and time: unless said, nobody may keep them."""
-    response = Response(_encode(body), status, headers, mimetype="application/json")
-    response.headers.setdefault("Cache-Control", "no-store")
-    return response
+    sent = {"Content-Type": "application/json", "Cache-Control": "no-store", **(headers or {})}
+    return Response(_encode(body), status, sent)
 
 
 def plain(text: str, headers: dict[str, str]) -> Response:
@@ -248,6 +171,8 @@ def first_terms() -> Terms:
 
 def wants(kind: str) -> bool:
     """Whether the caller takes that kind of answer rather than JSON."""
+    if asked().headers.get("Accept", "*/*") in {"*/*", "application/json"}:
+        return False
     return request.accept_mimetypes.best_match(["application/json", kind]) == kind
 
 
@@ -302,49 +227,3 @@ def _pinned_version() -> int | None:
 class _Everything(Container[str]):
     def __contains__(self, _: object) -> bool:
         return True
-
-
-def _body(req: Request) -> bytes:
-    """The whole body, within the limit. Raises RequestEntityTooLarge and BadRequest."""
-    try:
-        body = req.get_data()
-    except ClientDisconnected as error:
-        if isinstance(error.__context__, TimeoutError):  # what it was made of
-            raise RequestTimeout from error
-        raise BadRequest(_CUT_SHORT) from error
-    except HTTPException:
-        raise
-    except Exception as error:  # the server's own, of bytes that are not quite HTTP
-        raise BadRequest(Text("The body does not come as HTTP sends bodies.")) from error
-    if req.content_length is not None and len(body) < req.content_length:
-        raise BadRequest(_CUT_SHORT)
-    # A body sent in chunks has no length beforehand, and werkzeug stops reading at the limit.
-    limit = req.max_content_length
-    if req.content_length is None and limit is not None and len(body) >= limit:
-        raise RequestEntityTooLarge
-    return body
-
-
-def _flat(path: str, found: Any) -> list[FieldProblem]:
-    """Marshmallow's nested messages as one line a field."""
-    if isinstance(found, dict):
-        return [
-            problem
-            for name, inner in found.items()
-            for problem in _flat(f"{path}.{name}".strip(".") if name != _BODY else path, inner)
-        ]
-    return [FieldProblem(path or "body", listed(found, " "))]
-
-
-def _why_no_json(error: Exception) -> Text:
-    if isinstance(error, RecursionError):
-        return Text("The body is not JSON that can be read: it is nested too deeply.")
-    if isinstance(error, msgspec.ValidationError):
-        return Text("The body is not JSON that can be read: a number is too large.")
-    if place := _BYTE.search(str(error)):
-        return Text("The body is not JSON: the trouble begins at byte {byte}.").format(
-            byte=place[1]
-        )
-    if isinstance(error, UnicodeError) or "UTF-8" in str(error):
-        return Text("The body is not JSON: it is not in UTF-8.")
-    return Text("The body is not JSON: it ends too early.")

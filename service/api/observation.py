@@ -1,4 +1,4 @@
-"""What is seen of every request: its id goes into the answer, the rest into log and metrics.
+"""What every request and answer has in common: an id, headers, a line in the log, its metrics.
 
 It stands around the whole application, so that nothing is answered past it.
 """
@@ -6,12 +6,15 @@ It stands around the whole application, so that nothing is answered past it.
 import logging
 import re
 from collections.abc import Iterable
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from flask import Flask, current_app, request
+from flask import Flask, current_app
+from prometheus_client import Counter, Histogram
 from werkzeug.wsgi import ClosingIterator
 
 from service import current, metrics
+from service.api.reading import asked
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -20,6 +23,22 @@ HEADER = "X-Request-ID"
 
 _GAME_ID = re.compile("[a-z2-7]{16}")
 _PARAMETER = re.compile("<(?:[^:>]+:)?([^>]+)>")
+_CONTENT_SECURITY_POLICY = "Content-Security-Policy"
+_NO_PAGE = (_CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'")
+_HARDENING = (
+    ("X-Content-Type-Options", "nosniff"),
+    ("Referrer-Policy", "no-referrer"),
+    ("Cross-Origin-Resource-Policy", "same-origin"),
+    ("Cross-Origin-Opener-Policy", "same-origin"),
+    (
+        "Permissions-Policy",
+        "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
+    ),
+)
+"""They tell browsers to take every answer for what it says it is, and to give it to no other page.
+Pages of origins that are allowed to (`cors`) read them nevertheless: they ask for that. That this
+is HTTPS only whoever ends TLS can promise (Strict-Transport-Security)."""
+
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
 _log = logging.getLogger("service.requests")
@@ -34,11 +53,19 @@ class Observed:
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
     ) -> Iterable[bytes]:
-        seen = current.begin(environ["REQUEST_METHOD"], environ.get("HTTP_X_REQUEST_ID"))
+        method = environ["REQUEST_METHOD"]
+        seen = current.begin(method, environ.get("HTTP_X_REQUEST_ID"))
+        if method in {"GET", "HEAD"}:
+            # If-Match pins changes to a version, and reading changes nothing. What sends pages and
+            # files would refuse it, and not as a problem.
+            environ.pop("HTTP_IF_MATCH", None)
 
         def started(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
             seen.status = int(status[:3])
-            return start_response(status, [*headers, (HEADER, seen.id)], exc_info)
+            more = [(HEADER, seen.id), *_HARDENING]
+            if not any(name == _CONTENT_SECURITY_POLICY for name, _ in headers):
+                more.append(_NO_PAGE)
+            return start_response(status, headers + more, exc_info)
 
         def ended() -> None:
             # As a proxy in front is believed it: that has been put into the environment meanwhile.
@@ -55,11 +82,11 @@ def register(app: Flask) -> None:
 
 def tell(seen: current.Request) -> None:
     """Count and log a request that has been answered."""
-    metrics.REQUESTS.labels(seen.operation, seen.status).inc()
+    _requests(seen.operation, seen.status).inc()
     if seen.streams:
         metrics.STREAM_SECONDS.observe(seen.seconds)
     else:
-        metrics.REQUEST_SECONDS.labels(seen.operation).observe(seen.seconds - seen.waited)
+        _request_seconds(seen.operation).observe(seen.seconds - seen.waited)
         if seen.waited:
             metrics.WAIT_SECONDS.observe(seen.waited)
     if seen.code:
@@ -76,15 +103,30 @@ def tell(seen: current.Request) -> None:
 
 
 def _note_operation() -> None:
-    seen = current.request()
-    if seen is None or request.url_rule is None:
+    seen, sent = current.request(), asked()
+    if seen is None or sent.url_rule is None:
         return
-    view = current_app.view_functions[request.url_rule.endpoint]
+    view = current_app.view_functions[sent.url_rule.endpoint]
     seen.operation = getattr(view, "operation_id", "page")
-    seen.route = _PARAMETER.sub(r"{\1}", request.url_rule.rule)
-    game = (request.view_args or {}).get("game_id", "")
+    seen.route = _route(sent.url_rule.rule)
+    game = (sent.view_args or {}).get("game_id", "")
     if _GAME_ID.fullmatch(game):  # and nothing else that somebody may have put there
         seen.game = game
+
+
+@cache
+def _route(rule: str) -> str:
+    return _PARAMETER.sub(r"{\1}", rule)
+
+
+@cache  # prometheus_client takes a lock, and makes texts of them each time
+def _requests(operation: str, status: int) -> Counter:
+    return metrics.REQUESTS.labels(operation, status)
+
+
+@cache
+def _request_seconds(operation: str) -> Histogram:
+    return metrics.REQUEST_SECONDS.labels(operation)
 
 
 def _fields(seen: current.Request) -> dict[str, object]:

@@ -21,7 +21,6 @@ from service.rummy.cards import (
     RANKS,
     SUITS,
     Card,
-    pack,
     points,
     without,
 )
@@ -184,18 +183,16 @@ class _Sharp(_Steady):
     def __init__(self, sight: Sight, moves: tuple[Move, ...]) -> None:
         super().__init__(sight, moves)
         deal, rules = self.deal, self.rules
-        unseen = Counter(pack(rules.decks, rules.jokers))
-        unseen.subtract(self.hand)
-        unseen.subtract(sight.pile)
-        for meld in deal.melds:
-            unseen.subtract(meld.cards)
-        unseen.subtract(card for seat, card in sight.picked if seat != sight.seat)
+        melded = (card for meld in deal.melds for card in meld.cards)
+        picked = (card for seat, card in sight.picked if seat != sight.seat)
+        seen = Counter((*self.hand, *sight.pile, *melded, *picked))
+        unseen = {face: rules.decks - seen.get(face, 0) for face in FACES}
         following = (sight.seat + 1) % rules.players
         collected = {card for seat, card in sight.picked if seat == following}
         self.thrown = {card for seat, card in sight.thrown if seat == following}
         others = [size for seat, size in enumerate(deal.hand_sizes) if seat != sight.seat]
         self.fewest = min(others)
-        hidden = max(1, unseen.total())
+        hidden = max(1, rules.decks * len(FACES) + rules.jokers - seen.total())
         coming = _CARDS_TO_COME * min(1.0, self.fewest / rules.hand_size) / hidden
         dealt = deal.hand_sizes[following] / hidden
         self.mine = {face: unseen[face] * coming for face in FACES}
@@ -318,12 +315,13 @@ _GUARDS = sum(unit << _BITS - 1 for unit in _UNITS.values())
 
 def _bundle(cards: Iterable[Card]) -> int:
     """Cards as one number: five bits count the copies of each, the highest of them left free."""
-    return sum(_UNITS[card] for card in cards)
+    return sum(map(_UNITS.__getitem__, cards))
 
 
-def _has(bundle: int, needs: int) -> bool:
-    """Whether all the cards needed are there: nothing is borrowed from a free bit."""
-    return (bundle | _GUARDS) - needs & _GUARDS == _GUARDS
+def _fitting(groups: Iterable[_Group], bundle: int) -> list[_Group]:
+    """The groups whose cards are all in the bundle: nothing is borrowed from a free bit."""
+    guarded = bundle | _GUARDS
+    return [group for group in groups if guarded - group.needs & _GUARDS == _GUARDS]
 
 
 def _best_plan(
@@ -339,7 +337,7 @@ def _best_plan(
     `keeps_one`: a card has to be left to discard. `groups` are tried in their order, the heaviest
     first, so that a search that is cut short has found something good.
     """
-    total = sum(weights[card] for card in hand)
+    total = sum(map(weights.__getitem__, hand))
     best: tuple[_Group, ...] = ()
     most = 0
     tries = _MOST_TRIES
@@ -361,11 +359,11 @@ def _best_plan(
             remaining = left - group.needs
             later = options[place + 1 :]
             tries -= 1 + len(later)
-            fitting = [option for option in later if _has(remaining, option.needs)]
+            fitting = _fitting(later, remaining)
             search((*chosen, group), weight + group.weight, remaining, fitting, melds + is_meld)
 
     bundle = _bundle(hand)
-    search((), 0, bundle, [group for group in groups if _has(bundle, group.needs)], 0)
+    search((), 0, bundle, _fitting(groups, bundle), 0)
     rest = without(tuple(hand), (card for group in best for card in group.cards))
     in_order = sorted(best, key=lambda group: isinstance(group.move, LayOff))
     return _Plan(tuple(in_order), rest, total - most)
@@ -377,7 +375,7 @@ def _groups(sight: Sight, hand: Sequence[Card], weights: Mapping[Card, int]) -> 
     for cards, move in (*_new_melds(hand, sight.rules), *_layoffs(sight, hand)):
         needs = _bundle(cards)
         if needs not in found:
-            found[needs] = _Group(cards, needs, sum(weights[card] for card in cards), move)
+            found[needs] = _Group(cards, needs, sum(map(weights.__getitem__, cards)), move)
     return sorted(found.values(), key=lambda group: -group.weight)
 
 
@@ -387,8 +385,10 @@ def _new_melds(
     """The melds of a hand, without those where a joker stands for a card that is in it."""
     held = frozenset(hand)
     for form in islice(melds_in(hand, rules), _MOST_FORMS):
-        if not form.jokers or held.isdisjoint(form.named):
-            yield form.cards, LayMeld(form.cards, form.named)
+        named = form.named
+        if held.isdisjoint(named):
+            cards = form.cards
+            yield cards, LayMeld(cards, named)
 
 
 def _layoffs(

@@ -232,7 +232,7 @@ def next_deal(match: Match) -> int | None:
 
 
 # --------------------------------------------------------------------------------- guards
-# Each raises or lets pass; legal.py asks the same ones.
+# Each raises or lets pass. legal.py asks the same ones, or the questions that they raise by.
 
 
 def guard_running(match: Match) -> Deal:
@@ -310,17 +310,18 @@ def guard_upcard(deal: Deal) -> Card:
 
 def guard_may_meld(deal: Deal, rules: Rules) -> None:
     """A new meld may be laid at this point of the turn."""
+    if may_meld(deal, rules):
+        return
     if melds_left(deal, rules) == 0:
         raise MeldLimit(
             Text("You have laid a new meld this turn; the limit is {limit}."),
             rule=rules.clause("melds_per_turn"),
             limit=1,
         )
-    if melds_are_over(deal, rules):
-        raise MeldsFirst(
-            Text("You have laid off this turn; new melds come before layoffs."),
-            rule=rules.clause("order"),
-        )
+    raise MeldsFirst(
+        Text("You have laid off this turn; new melds come before layoffs."),
+        rule=rules.clause("order"),
+    )
 
 
 def guard_layoffs(rules: Rules) -> None:
@@ -331,7 +332,7 @@ def guard_layoffs(rules: Rules) -> None:
 
 def guard_may_lay_off(deal: Deal, rules: Rules, meld: Meld) -> None:
     """The player may lay off on that meld."""
-    if not _in_reach(meld, deal.turn, rules):
+    if not may_lay_off(meld, deal.turn, rules):
         raise NotYourMeld(
             Text("Meld {meld} lies in front of seat {owner}; lay off on your own melds only."),
             rule=rules.clause("layoffs"),
@@ -351,7 +352,7 @@ def guard_may_swap(rules: Rules) -> None:
 
 def guard_may_discard(deal: Deal, rules: Rules, card: Card) -> None:
     """The card is not the upcard that was taken this turn (straight.4, parlett.3)."""
-    if card == deal.taken:
+    if not may_discard(deal, card):
         raise UpcardReturned(
             Text("You took {card} from the discard pile this turn; discard another card."),
             rule=rules.clause("return_upcard"),
@@ -406,7 +407,22 @@ def guard_may_call(deal: Deal, rules: Rules, seat: int, now: int) -> CallWindow:
     return window
 
 
-# ------------------------------------------------------------------------- questions of others
+# ---------------------------------------------------------- questions, of guards and of others
+
+
+def may_meld(deal: Deal, rules: Rules) -> bool:
+    """Whether a new meld may be laid at this point of the turn."""
+    return melds_left(deal, rules) != 0 and not melds_are_over(deal, rules)
+
+
+def may_lay_off(meld: Meld, seat: int, rules: Rules) -> bool:
+    """Whether the seat may lay off on that meld."""
+    return rules.layoffs == "any" or (rules.layoffs == "own" and meld.owner == seat)
+
+
+def may_discard(deal: Deal, card: Card) -> bool:
+    """Whether that card of the hand may be discarded."""
+    return card != deal.taken
 
 
 def stock_card_is_there(deal: Deal, rules: Rules) -> bool:
@@ -415,9 +431,9 @@ def stock_card_is_there(deal: Deal, rules: Rules) -> bool:
     return bool(deal.stock) or renewable
 
 
-def always_finishable(deal: Deal, rules: Rules) -> bool:
-    """Whether guard_finishable lets every play of this turn pass."""
-    return deal.taken is None and not rules.final_discard
+def is_finishable(deal: Deal, rules: Rules, left: int) -> bool:
+    """Whether guard_finishable lets every play pass that leaves so many cards in the hand."""
+    return left > 1 or (deal.taken is None and not rules.final_discard)
 
 
 def melds_left(deal: Deal, rules: Rules) -> int | None:
@@ -458,9 +474,9 @@ def _take_upcard(match: Match, deal: Deal, card: Card) -> Change:
     hand = deal.hands[deal.turn]
     # With an equal card in hand nobody can tell whether "the other one" is discarded (common.14).
     banned = not match.rules.return_upcard and card not in hand
-    deal = _with_hand(deal, (*hand, card))
     deal = replace(
         deal,
+        hands=_hands_with(deal, in_order((*hand, card))),
         pile=deal.pile[:-1],
         phase="play",
         taken=card if banned else None,
@@ -477,8 +493,8 @@ def _draw_from_stock(match: Match, deal: Deal) -> Change:
         deal, turned = _turn_over(match, deal)
         events.append(turned)
     card, stock = deal.stock[0], deal.stock[1:]
-    deal = _with_hand(deal, (*deal.hands[deal.turn], card))
-    deal = replace(deal, stock=stock, phase="play", window=None)
+    hands = _hands_with(deal, in_order((*deal.hands[deal.turn], card)))
+    deal = replace(deal, hands=hands, stock=stock, phase="play", window=None)
     events.append(Drew(deal.turn, "stock", card))
     rules = match.rules
     last_card = rules.turnover == "last_card" and not stock
@@ -496,8 +512,13 @@ def _lay_meld(match: Match, deal: Deal, move: LayMeld) -> Change:
     meld = Meld(len(deal.melds) + 1, seat, shape.kind, shape.faces, shape.jokers)
     table = (*deal.melds, meld)
     guard_finishable(hand, table, deal, rules)
-    deal = _seen_leaving(_with_hand(deal, hand), move.cards)
-    deal = replace(deal, melds=table, new_melds=deal.new_melds + 1)
+    deal = replace(
+        deal,
+        hands=_hands_with(deal, hand),
+        picked=_picked_without(deal, move.cards),
+        melds=table,
+        new_melds=deal.new_melds + 1,
+    )
     event = Melded(seat, meld.id, meld.kind, meld.cards, meld.faces)
     return _after_play(match, deal, event, "meld")
 
@@ -511,8 +532,13 @@ def _lay_off(match: Match, deal: Deal, move: LayOff) -> Change:
     meld = melds.extended(before, move.cards, move.jokers, rules)
     table = _with_meld(deal, meld)
     guard_finishable(hand, table, deal, rules)
-    deal = _seen_leaving(_with_hand(deal, hand), move.cards)
-    deal = replace(deal, melds=table, laid_off=True)
+    deal = replace(
+        deal,
+        hands=_hands_with(deal, hand),
+        picked=_picked_without(deal, move.cards),
+        melds=table,
+        laid_off=True,
+    )
     jokers = melds.added_jokers(before, meld)
     event = LaidOff(seat, meld.id, in_order(move.cards), jokers, meld.faces)
     return _after_play(match, deal, event, "layoff")
@@ -530,11 +556,11 @@ def _swap(match: Match, deal: Deal, move: Swap) -> Change:
             meld=move.meld,
             card=move.card,
         )
-    deal = _seen_leaving(_with_hand(deal, (*hand, JOKER)), (move.card,))
     deal = replace(
         deal,
+        hands=_hands_with(deal, in_order((*hand, JOKER))),
+        picked=(*_picked_without(deal, (move.card,)), (seat, JOKER)),
         melds=_with_meld(deal, meld),
-        picked=(*deal.picked, (seat, JOKER)),
         # That joker may be discarded (jokers.3), and nobody can tell two jokers apart (common.14).
         taken=None if deal.taken == JOKER else deal.taken,
     )
@@ -545,10 +571,11 @@ def _discard(match: Match, deal: Deal, move: Discard, now: int) -> Change:
     seat, rules = deal.turn, match.rules
     hand = _taken_from_hand(deal, (move.card,))
     guard_may_discard(deal, rules, move.card)
-    deal = _seen_leaving(_with_hand(deal, hand), (move.card,))
     deal = replace(
         deal,
+        hands=_hands_with(deal, hand),
         pile=(*deal.pile, move.card),
+        picked=_picked_without(deal, (move.card,)),
         turns=deal.turns + 1,
         discards=deal.discards.with_card(move.card, seat),
     )
@@ -812,12 +839,13 @@ def _taken_from_hand(deal: Deal, cards: Sequence[Card]) -> tuple[Card, ...]:
     The same answer wherever the card is, so that it tells nothing about other hands.
     """
     hand = deal.hands[deal.turn]
-    lacking = Counter(cards) - Counter(hand)
-    if lacking:
+    try:
+        return without(hand, cards)
+    except ValueError:
+        lacking = Counter(cards) - Counter(hand)
         raise NotInHand(
             Text("Not in your hand: {cards}."), rule="common.3", cards=in_order(lacking.elements())
-        )
-    return without(hand, cards)
+        ) from None
 
 
 def _meld_of(deal: Deal, number: int) -> Meld:
@@ -828,22 +856,18 @@ def _meld_of(deal: Deal, number: int) -> Meld:
     return deal.melds[number - 1]
 
 
-def _with_hand(deal: Deal, hand: Sequence[Card]) -> Deal:
-    """The deal with another hand for the player whose turn it is."""
-    hands = list(deal.hands)
-    hands[deal.turn] = in_order(hand)
-    return replace(deal, hands=tuple(hands))
+def _hands_with(deal: Deal, hand: tuple[Card, ...]) -> tuple[tuple[Card, ...], ...]:
+    """All hands, with another one for the player whose turn it is."""
+    return (*deal.hands[: deal.turn], hand, *deal.hands[deal.turn + 1 :])
 
 
-def _seen_leaving(deal: Deal, cards: Sequence[Card]) -> Deal:
-    """The deal after everybody has seen these cards leave the hand of the player on turn."""
-    if not deal.picked:
-        return deal
+def _picked_without(deal: Deal, cards: Sequence[Card]) -> tuple[tuple[int, Card], ...]:
+    """What was picked, after everybody has seen these cards leave the hand of the one on turn."""
     picked = list(deal.picked)
     for card in cards:
         if (deal.turn, card) in picked:
             picked.remove((deal.turn, card))
-    return replace(deal, picked=tuple(picked))
+    return tuple(picked)
 
 
 def _with_meld(deal: Deal, meld: Meld) -> tuple[Meld, ...]:
@@ -860,12 +884,7 @@ def _can_play(card: Card, table: Sequence[Meld], seat: int, rules: Rules) -> boo
     which may then be discarded.
     """
     if not rules.final_discard and any(
-        _in_reach(meld, seat, rules) and melds.faces_for(card, meld, rules) for meld in table
+        may_lay_off(meld, seat, rules) and melds.faces_for(card, meld, rules) for meld in table
     ):
         return True
     return rules.joker_swap and any(melds.swapped(meld, card) for meld in table)
-
-
-def _in_reach(meld: Meld, seat: int, rules: Rules) -> bool:
-    """Whether the seat may lay off on that meld."""
-    return rules.layoffs == "any" or (rules.layoffs == "own" and meld.owner == seat)

@@ -1,11 +1,14 @@
-"""Every legal move, found with the guards of the engine, so that list and check cannot disagree."""
+"""Every legal move, found with the guards of the engine, so that list and check cannot disagree.
+
+Most guards are asked as the question that they raise by: raising again and again is dear.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import ParamSpec
 
 from service.errors import Refused
 from service.rummy import engine, melds
-from service.rummy.cards import JOKER, Card, without
+from service.rummy.cards import JOKER, ORDER, Card, without
 from service.rummy.model import Call, Deal, Discard, Draw, LayMeld, LayOff, Match, Meld, Move, Swap
 from service.rummy.rules import Rules
 
@@ -31,14 +34,17 @@ def legal_moves(match: Match, seat: int, now: int) -> Iterator[Move]:
     if deal.phase == "draw":
         yield from _draws(deal, match.rules, now)
         return
-    yield from _discards(deal, match.rules)
+    yield from _discards(deal)
     yield from _layoffs(deal, match.rules)
     yield from _swaps(deal, match.rules)
     yield from _melds(deal, match.rules)
 
 
+# What can only be short is given as a list, which is read faster than a generator.
+
+
 def _calls(deal: Deal, rules: Rules, seat: int, now: int) -> Iterator[Call]:
-    if not _passes(engine.guard_may_call, deal, rules, seat, now):
+    if deal.window is None or not _passes(engine.guard_may_call, deal, rules, seat, now):
         return
     for meld in engine.callable_on(deal, rules):
         if deal.upcard == JOKER:
@@ -47,34 +53,38 @@ def _calls(deal: Deal, rules: Rules, seat: int, now: int) -> Iterator[Call]:
             yield Call(meld.id)
 
 
-def _draws(deal: Deal, rules: Rules, now: int) -> Iterator[Draw]:
+def _draws(deal: Deal, rules: Rules, now: int) -> list[Draw]:
     if not _passes(engine.guard_call_settled, deal, rules, now):
-        return
-    if _passes(engine.guard_stock, deal, rules):
-        yield Draw("stock")
+        return []
+    found = [Draw("stock")] if _passes(engine.guard_stock, deal, rules) else []
     if deal.upcard is not None:
-        yield Draw("discard", deal.upcard)
+        found.append(Draw("discard", deal.upcard))
+    return found
 
 
-def _discards(deal: Deal, rules: Rules) -> Iterator[Discard]:
-    for card in dict.fromkeys(deal.hands[deal.turn]):
-        if _passes(engine.guard_may_discard, deal, rules, card):
-            yield Discard(card)
+def _discards(deal: Deal) -> list[Discard]:
+    cards = dict.fromkeys(deal.hands[deal.turn])
+    return [_DISCARDS[card] for card in cards if engine.may_discard(deal, card)]
 
 
-def _layoffs(deal: Deal, rules: Rules) -> Iterator[LayOff]:
+_DISCARDS = {card: Discard(card) for card in ORDER}
+
+
+def _layoffs(deal: Deal, rules: Rules) -> list[LayOff]:
     """The single cards of the hand that fit a meld."""
-    if not _passes(engine.guard_layoffs, rules):
-        return
     hand = deal.hands[deal.turn]
-    sure = engine.always_finishable(deal, rules)
+    sure = engine.is_finishable(deal, rules, left=len(hand) - 1)
+    wild = JOKER in hand
+    found = []
     for meld in deal.melds:
-        if not _passes(engine.guard_may_lay_off, deal, rules, meld):
+        if not engine.may_lay_off(meld, deal.turn, rules):
             continue
         for face in melds.open_faces(meld, rules):
-            for card, named in ((face, ()), (JOKER, (face,))):
-                if card in hand and (sure or _leaves_a_way(deal, rules, meld, card, named)):
-                    yield LayOff(meld.id, (card,), named)
+            if face in hand and (sure or _leaves_a_way(deal, rules, meld, face, ())):
+                found.append(LayOff(meld.id, (face,)))
+            if wild and (sure or _leaves_a_way(deal, rules, meld, JOKER, (face,))):
+                found.append(LayOff(meld.id, (JOKER,), (face,)))
+    return found
 
 
 def _leaves_a_way(
@@ -87,24 +97,27 @@ def _leaves_a_way(
     return _passes(engine.guard_finishable, hand, table, deal, rules)
 
 
-def _swaps(deal: Deal, rules: Rules) -> Iterator[Swap]:
+def _swaps(deal: Deal, rules: Rules) -> list[Swap]:
     """The cards of the hand that a joker on the table stands for."""
-    if not _passes(engine.guard_may_swap, rules):
-        return
+    if not rules.joker_swap:
+        return []
     hand = deal.hands[deal.turn]
-    for meld in deal.melds:
-        for face in dict.fromkeys(meld.faces[place] for place in meld.jokers):
-            if face in hand:
-                yield Swap(meld.id, face)
+    return [
+        Swap(meld.id, face)
+        for meld in deal.melds
+        if meld.jokers
+        for face in dict.fromkeys(meld.named)
+        if face in hand
+    ]
 
 
 def _melds(deal: Deal, rules: Rules) -> Iterator[LayMeld]:
-    if not _passes(engine.guard_may_meld, deal, rules):
+    if not engine.may_meld(deal, rules):
         return
     hand = deal.hands[deal.turn]
-    sure = engine.always_finishable(deal, rules)
     for shape in melds.melds_in(hand, rules):
-        if sure or _passes(
+        left = len(hand) - len(shape.faces)
+        if engine.is_finishable(deal, rules, left) or _passes(
             engine.guard_finishable,
             without(hand, shape.cards),
             (*deal.melds, Meld(0, deal.turn, shape.kind, shape.faces, shape.jokers)),

@@ -135,15 +135,8 @@ def swapped(meld: Meld, card: Card) -> Meld | None:
 def open_faces(meld: Meld, rules: Rules) -> tuple[Card, ...]:
     """The cards that fit the meld now, one at a time; a joker could lie there for any of them."""
     if meld.kind == "set":
-        rank = meld.faces[0][0]
-        return tuple(rank + suit for suit in SUITS if meld.faces.count(rank + suit) < rules.decks)
-    if len(meld.faces) >= LONGEST_RUN:
-        return ()
-    suit = meld.faces[0][1]
-    low = RANK_OF[meld.faces[0]]
-    high = _HIGH_ACE if _ends_in_ace(meld) else RANK_OF[meld.faces[-1]]
-    ends = (_face(place, suit) for place in (low - 1, high + 1) if 1 <= place <= _top(rules))
-    return tuple(dict.fromkeys(ends))
+        return _open_in_set(meld.faces, rules.decks)
+    return _open_in_run(meld.faces, _top(rules))
 
 
 def melds_in(hand: Sequence[Card], rules: Rules) -> Iterator[Form]:
@@ -152,23 +145,19 @@ def melds_in(hand: Sequence[Card], rules: Rules) -> Iterator[Form]:
     Joker for joker and face for face: where a joker could stand for a card that is also in the
     hand, both are given. With many jokers there are a great many, so take no more than needed.
     """
-    jokers = 0
-    counts: dict[str, list[int]] = {}
-    masks = dict.fromkeys(SUITS, 0)
-    for card in hand:
-        if card == JOKER:
-            jokers += 1
-            continue
-        rank, suit = card[0], card[1]
-        counts.setdefault(rank, [0] * len(SUITS))[SUITS.index(suit)] += 1
-        masks[suit] |= 1 << RANK_OF[card]
-        if rank == "A" and _top(rules) == _HIGH_ACE:
-            masks[suit] |= 1 << _HIGH_ACE
+    top = _top(rules)
+    jokers = hand.count(JOKER)
+    ranks = sum(map(_OF_RANK.__getitem__, hand))
+    places = sum(map(_PLACES[top].__getitem__, set(hand)))
     for used in range(jokers + 1):
-        for rank, by_suit in counts.items():
-            yield from _sets_of(rank, tuple(by_suit), used, rules)
-        for suit, mask in masks.items():
-            yield from _runs_of(suit, mask, used, rules)
+        # Two numbers tell of most hands that there is no meld in them, all ranks and suits at once.
+        if often := _often(ranks, max(1, MIN_MELD - used)):
+            for rank in dict.fromkeys([card[0] for card in hand if often & _OF_RANK[card] << 7]):
+                counts = tuple([hand.count(rank + suit) for suit in SUITS])
+                yield from _sets_of(rank, counts, used, rules.decks)
+        if used or _in_a_row(places):
+            for number, suit in enumerate(SUITS):
+                yield from _runs_of(suit, places >> _LANE * number & _SUIT, used, top)
 
 
 # ------------------------------------------------------------------------------- which shape
@@ -221,6 +210,28 @@ def _face(place: int, suit: str) -> Card:
 def _top(rules: Rules) -> int:
     """The highest place of a run: a king's, or that of an ace above it."""
     return _KING if rules.aces == "low" else _HIGH_ACE
+
+
+# ---------------------------------------------------------------------------- what fits on a meld
+# Each view and each list of moves asks about all melds on the table, which are the same for long.
+
+
+@cache
+def _open_in_set(faces: tuple[Card, ...], decks: int) -> tuple[Card, ...]:
+    rank = faces[0][0]
+    return tuple(rank + suit for suit in SUITS if faces.count(rank + suit) < decks)
+
+
+@cache
+def _open_in_run(faces: tuple[Card, ...], top: int) -> tuple[Card, ...]:
+    if len(faces) >= LONGEST_RUN:
+        return ()
+    suit = faces[0][1]
+    low, high = RANK_OF[faces[0]], RANK_OF[faces[-1]]
+    if high == 1:
+        high = _HIGH_ACE
+    ends = (_face(place, suit) for place in (low - 1, high + 1) if 1 <= place <= top)
+    return tuple(dict.fromkeys(ends))
 
 
 # ------------------------------------------------------------------ what the jokers stand for
@@ -297,67 +308,133 @@ def _possible(
 
 
 # ------------------------------------------------------------------------ all melds of a hand
+# A hand is two numbers here. The one has a byte for each rank, which counts its natural cards. The
+# other has a lane of 16 bits for each suit, in which bit n is set if the card of place n is held;
+# bits 0 and 15 stay free, so that nothing is shifted from one suit into a run of the next.
+
+_LANE = 16
+_SUIT = (1 << _LANE) - 1
+
+_OF_RANK = {JOKER: 0} | {card: 1 << 8 * (rank - 1) for card, rank in RANK_OF.items()}
+_ALL_RANKS = sum(1 << 8 * place for place in range(len(RANKS)))
 
 
-def _sets_of(rank: str, counts: tuple[int, ...], jokers: int, rules: Rules) -> Iterator[Form]:
+def _places(top: int) -> dict[Card, int]:
+    """The places of each card in a run, an ace's on both sides if the highest is above a king."""
+    places = {JOKER: 0}
+    for card, rank in RANK_OF.items():
+        both = 1 << rank | (rank == 1 and top == _HIGH_ACE) << _HIGH_ACE
+        places[card] = both << _LANE * SUITS.index(card[1])
+    return places
+
+
+_PLACES = {top: _places(top) for top in (_KING, _HIGH_ACE)}
+
+
+def _often(ranks: int, times: int) -> int:
+    """The highest bit of each byte whose rank has at least so many natural cards.
+
+    With what they lack of 128 added, those come to 128 or more, but no byte to 256: of two decks a
+    hand has eight cards of a rank at the most.
+    """
+    return ranks + _ALL_RANKS * (128 - times) & _ALL_RANKS << 7
+
+
+def _in_a_row(places: int) -> int:
+    """The places that three cards in a row begin at, where there are any."""
+    return places & places >> 1 & places >> 2
+
+
+def _sets_of(rank: str, counts: tuple[int, ...], jokers: int, decks: int) -> Iterable[Form]:
     """The sets of a rank with exactly so many jokers; `counts` are the natural cards by suit."""
-    if sum(counts) + jokers >= MIN_MELD:
-        for shape in _set_shapes(counts, jokers, rules.decks):
-            yield _form("set", [(rank + SUITS[suit], is_joker) for suit, is_joker in shape])
+    if sum(counts) + jokers < MIN_MELD:
+        return ()
+    return _sets(rank, counts, jokers, decks) if jokers else _natural_sets(rank, counts, decks)
+
+
+@cache
+def _natural_sets(rank: str, counts: tuple[int, ...], decks: int) -> tuple[Form, ...]:
+    """The sets without jokers: few, and the same ones are asked for again and again."""
+    return tuple(_sets(rank, counts, 0, decks))
+
+
+def _sets(rank: str, counts: tuple[int, ...], jokers: int, decks: int) -> Iterator[Form]:
+    for suits, places in _set_shapes(counts, jokers, decks):
+        yield Form("set", tuple([rank + suit for suit in suits]), places)
 
 
 @cache
 def _set_shapes(
     counts: tuple[int, ...], jokers: int, decks: int
-) -> tuple[tuple[tuple[int, bool], ...], ...]:
-    """Every set of one rank with exactly so many jokers, as (suit, is a joker) pairs.
+) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Every set of one rank with exactly so many jokers: the suits, and the places of the jokers.
 
     `counts` are the natural cards held by suit. There are few different arguments, so each is
     worked out once.
     """
-    shapes: list[tuple[tuple[int, bool], ...]] = [()]
-    for suit, count in enumerate(counts):
+    shapes: list[tuple[str, tuple[int, ...]]] = [("", ())]
+    for suit, count in zip(SUITS, counts, strict=True):
         shapes = [
-            (*shape, *((suit, False),) * natural, *((suit, True),) * wild)
-            for shape in shapes
-            for natural in range(min(count, decks) + 1)
-            for wild in range(min(jokers, decks - natural) + 1)
+            (first + suit * wild, (*places, *range(len(first), len(first) + wild)))
+            for suits, places in shapes
+            for first in (suits + suit * natural for natural in range(min(count, decks) + 1))
+            for wild in range(min(jokers - len(places), decks - first.count(suit)) + 1)
         ]
     return tuple(
-        shape
-        for shape in shapes
-        if len(shape) >= MIN_MELD
-        and sum(is_joker for _, is_joker in shape) == jokers
-        and len(shape) > jokers
+        (suits, places)
+        for suits, places in shapes
+        if len(suits) >= MIN_MELD and len(places) == jokers and len(suits) > jokers
     )
 
 
-def _runs_of(suit: str, mask: int, jokers: int, rules: Rules) -> Iterator[Form]:
-    """The runs of a suit with exactly so many jokers; in `mask` bit n is set if place n is held.
+def _runs_of(suit: str, held: int, jokers: int, top: int) -> Iterable[Form]:
+    """The runs of a suit with exactly so many jokers; in `held` bit n is set if place n is held."""
+    if jokers:
+        return _runs(suit, held, jokers, top) if held else ()
+    starts = _in_a_row(held)
+    return _natural_runs(suit, starts | starts << 1 | starts << 2, top) if starts else ()
+
+
+@cache
+def _natural_runs(suit: str, held: int, top: int) -> tuple[Form, ...]:
+    """The runs without jokers: few, where only cards are `held` that are three in a row."""
+    return tuple(_runs(suit, held, 0, top))
+
+
+def _runs(suit: str, held: int, jokers: int, top: int) -> Iterator[Form]:
+    """The runs of a suit, by where they start and then by length.
 
     A stretch has at least the gaps of the shorter ones from the same start, so each start is left
     as soon as there are more gaps than jokers. All thirteen cards are one run, its ace first: with
     the ace last it would be the same cards.
     """
-    top = _top(rules)
     for start in range(1, top - MIN_MELD + 2):
         longest = LONGEST_RUN if start == 1 else LONGEST_RUN - 1
         for end in range(start + MIN_MELD, min(top + 1, start + longest) + 1):
             length = end - start
-            gaps = length - (mask >> start & (1 << length) - 1).bit_count()
+            gaps = length - (held >> start & (1 << length) - 1).bit_count()
             if gaps > jokers:
                 break
             if jokers < length:
-                yield from _run_shapes(mask, start, end, jokers - gaps, suit)
+                yield from _run_shapes(held, start, end, jokers - gaps, suit)
 
 
-def _run_shapes(mask: int, start: int, end: int, spare: int, suit: str) -> Iterator[Form]:
+def _run_shapes(held: int, start: int, end: int, spare: int, suit: str) -> Iterator[Form]:
     """The runs of one stretch: jokers in its gaps, and `spare` more in place of cards held."""
-    faces = tuple(_face(place, suit) for place in range(start, end))
-    gaps = [place - start for place in range(start, end) if not mask >> place & 1]
-    held = [place - start for place in range(start, end) if mask >> place & 1]
-    for more in combinations(held, spare):
+    faces = _stretch(suit, start, end)
+    gaps = tuple([place - start for place in range(start, end) if not held >> place & 1])
+    if not spare:
+        yield Form("run", faces, gaps)
+        return
+    natural = [place - start for place in range(start, end) if held >> place & 1]
+    for more in combinations(natural, spare):
         yield Form("run", faces, tuple(sorted((*gaps, *more))))
+
+
+@cache
+def _stretch(suit: str, start: int, end: int) -> tuple[Card, ...]:
+    """The cards of a suit from the place `start` to before `end`."""
+    return tuple(_face(place, suit) for place in range(start, end))
 
 
 # -------------------------------------------------------------------------------- explaining

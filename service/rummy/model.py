@@ -276,12 +276,12 @@ def cards_of(faces: tuple[Card, ...], jokers: tuple[int, ...]) -> tuple[Card, ..
     """The cards themselves of a meld that shows `faces`, with jokers at the places `jokers`."""
     if not jokers:
         return faces
-    return tuple(JOKER if place in jokers else face for place, face in enumerate(faces))
+    return tuple([JOKER if place in jokers else face for place, face in enumerate(faces)])
 
 
 def named_in(faces: tuple[Card, ...], jokers: tuple[int, ...]) -> tuple[Card, ...]:
     """What the jokers stand for of a meld that shows `faces`, at the places `jokers`."""
-    return tuple(faces[place] for place in jokers)
+    return tuple([faces[place] for place in jokers])
 
 
 # ---------------------------------------------------------------------------------------- moves

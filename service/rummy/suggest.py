@@ -66,12 +66,13 @@ def near(
         draws.sort(key=lambda draw: draw.source != source)
         return tuple((draws or calls)[:most])
     plays = [move for move in legal if isinstance(move, Play)]
+    if isinstance(step, Play):
+        nearest = _nearest(step, [*_with_the_same_cards(match, deal, step, now), *plays])
+        if nearest:
+            return tuple(nearest[:most])
     discards = _loneliest_first(legal, deal, rules, kept=_cards_played(wanted))
     if isinstance(step, Draw):
         return _one_of_each_kind((*plays, *discards), most)
-    if isinstance(step, Play):
-        nearest = _nearest(step, [*_with_the_same_cards(match, deal, step, now), *plays])
-        return tuple((nearest or discards or plays)[:most])
     return tuple((discards or plays)[:most])
 
 
@@ -98,8 +99,8 @@ def _nearest(step: Play, plays: Sequence[Play]) -> list[Play]:
     If there is none, those of the kind. Among equals those of the same kind come first, those with
     the fewest other cards, those on the same meld and with the jokers named as they were.
     """
-    wanted, named = Counter(_cards(step)), Counter(_names(step))
-    shared = {move: (wanted & Counter(_cards(move))).total() for move in plays}
+    wanted, named = _cards(step), _names(step)
+    shared = {move: _shared(wanted, _cards(move)) for move in plays}
     of_the_kind = [move for move in shared if type(move) is type(step)]
     there = [move for move in of_the_kind if _on(step) == _on(move) is not None]
     best = {move for move in shared if shared[move]} | set(there)
@@ -110,7 +111,7 @@ def _nearest(step: Play, plays: Sequence[Play]) -> list[Play]:
             type(move) is not type(step),
             len(_cards(move)) - shared[move],
             _on(move) != _on(step),
-            -(named & Counter(_names(move))).total(),
+            -_shared(named, _names(move)),
         )
 
     return sorted((move for move in shared if move in best) if best else of_the_kind, key=distance)
@@ -149,6 +150,15 @@ def _cards(play: Play) -> tuple[Card, ...]:
 
 def _names(play: Play) -> tuple[Card, ...]:
     return () if isinstance(play, Swap) else play.jokers
+
+
+def _shared(some: Sequence[Card], others: Sequence[Card]) -> int:
+    """How many cards are in both, copies for copies."""
+    left = list(others)
+    for card in some:
+        if card in left:
+            left.remove(card)
+    return len(others) - len(left)
 
 
 def _on(play: Play) -> int | None:

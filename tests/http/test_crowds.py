@@ -24,8 +24,8 @@ from msgspec.structs import replace
 
 from service.api import contract
 from service.game import Logged
+from service.redis_server import Slots
 from service.rummy.model import Drew
-from service.servers import _Slots
 from tests import serving
 from tests.contract import CheckedClient
 from tests.fleets import listeners
@@ -398,7 +398,7 @@ def test_clients_that_vanish_leave_nothing_behind(service, house, move, part):
 
 
 def test_who_waits_for_the_store_is_not_passed_by_who_comes_again():
-    slots = _Slots(2)
+    slots = Slots(2)
     while slots._free > 1:
         slots.__enter__()  # one is left
     order: list[str] = []
@@ -423,9 +423,9 @@ KILLED_WHILE_WAITING = """
 from gevent import monkey
 monkey.patch_all()
 import gevent
-from service.servers import _Slots
+from service.redis_server import Slots
 
-slots = _Slots(2)
+slots = Slots(2)
 served = []
 
 def come(name, seconds):

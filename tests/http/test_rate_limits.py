@@ -214,7 +214,7 @@ def test_a_forged_address_counts_only_where_a_proxy_is_believed(redis_url, addre
 
 
 def test_nothing_that_is_kept_for_it_is_a_secret_or_stays(redis_url, address):
-    house = strict(redis_url)
+    house = strict(redis_url, limit_changes="10/minute")
     table = house.table("straight")
     token = table.players[0].token
     table.players[0].draw("stock")
@@ -284,6 +284,57 @@ def test_many_at_once_are_counted_one_by_one(each_redis_url):
     known = [each for each in counted if each is not None]
     assert sum(each.fits for each in known) == min(25, len(known))
     assert len(known) == 40
+
+
+def test_what_is_counted_ahead_exceeds_the_limit_by_less_than_a_share_of_each_process(redis_url):
+    key, window = secrets.token_hex(8), Window(40, 60)
+    processes = [Counters(Servers(redis_url, 5)) for _ in range(3)]
+    fitting = [0, 0, 0]
+    for turn in range(300):
+        counted = processes[turn % 3].count_ahead(key, window, 5)
+        assert counted is not None
+        assert counted.counts[0] <= 40 + 4
+        assert 50 < counted.seconds_left[0] <= 60
+        fitting[turn % 3] += counted.fits
+    assert 40 <= sum(fitting) <= 40 + 3 * 4
+    with redis.Redis.from_url(redis_url) as raw:
+        assert int(raw.get(f"rummy:limits:{{{key}}}:60") or 0) == 40
+    alone = Counters(Servers(redis_url, 5))
+    key = secrets.token_hex(8)
+    counted_alone = [alone.count_ahead(key, window, 5) for _ in range(50)]
+    assert [each.fits for each in counted_alone if each] == [True] * 40 + [False] * 10
+    assert [each.counts[0] for each in counted_alone if each] == [*range(1, 41), *[40] * 10]
+
+
+def test_what_is_counted_ahead_costs_few_round_trips_and_is_forgotten_with_its_window(redis_url):
+    with redis.Redis.from_url(redis_url) as raw:
+
+        def told() -> int:
+            return sum(
+                command["calls"]
+                for name, command in raw.info("commandstats").items()
+                if name in {"cmdstat_evalsha", "cmdstat_eval"}
+            )
+
+        counters = Counters(Servers(redis_url, 5))
+        key, window = secrets.token_hex(8), Window(100, 1)
+        counters.count(key, [window])  # the script is known from now on
+        before = told()
+        assert all(counters.count_ahead(key, window, 5) for _ in range(4))
+        assert told() == before
+        assert all(counters.count_ahead(key, window, 5) for _ in range(6))
+        assert told() - before == 2
+        time.sleep(1.1)
+        counted = counters.count_ahead(key, window, 5)
+        assert counted is not None
+        assert counted.counts == (1,)
+
+
+def test_many_tokens_that_nobody_has_take_no_room_in_a_process(redis_url):
+    counters = Counters(Servers(redis_url, 5))
+    for number in range(4200):
+        counters.count_ahead(f"{number}", Window(100, 60), 5)
+    assert len(counters._ahead) == 4096
 
 
 def test_a_counter_whose_time_is_up_leaves_nothing_to_the_next_window(redis_url):

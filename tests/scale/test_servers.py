@@ -184,7 +184,7 @@ def test_each_node_is_asked_once_and_one_that_has_left_not_at_all(nodes):
     asked.know([("127.0.0.1", 2)])
     named = [node.port for node in nodes.nodes[:4]]
     assert sorted(port for _, port in asked._hosts) == [2, *sorted(named)]
-    assert asked._clients.keys() <= set(asked._hosts)
+    assert asked._servers.keys() <= set(asked._hosts)
 
 
 @pytest.mark.parametrize("kind", ["sentinel", "cluster"])

@@ -1,0 +1,1 @@
+"""What the service is compared with: small, and honest. Each does the work of a move or a look."""

@@ -1,0 +1,146 @@
+"""Reading requests: bodies and queries, checked by the schemas that the contract shows.
+
+marshmallow checks, and webargs and the wrappers of flask-smorest are passed by: what they do for
+each request is done here once, when a view is registered (docs/performance.md).
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any, cast
+
+import msgspec
+from flask import Request, request
+from marshmallow import Schema, ValidationError
+from werkzeug.exceptions import (
+    BadRequest,
+    ClientDisconnected,
+    HTTPException,
+    RequestEntityTooLarge,
+    RequestTimeout,
+    UnsupportedMediaType,
+)
+
+from service.errors import FieldProblem, InvalidRequest
+from service.text import Text, listed
+
+_BODY = "_schema"
+_MOST_FIELDS = 50
+"""So many wrong fields are named, so that no answer is far longer than its request."""
+_BYTE = re.compile(r"\(byte ([0-9]+)\)")
+_CUT_SHORT = Text("The body ends before the length that was announced.")
+
+
+def _number(text: str) -> int | float:
+    """A number with a fraction; 2.0 is the whole number 2 in JSON, whatever wrote it so."""
+    number = float(text)
+    return int(number) if number.is_integer() else number
+
+
+_decode = msgspec.json.Decoder(float_hook=_number).decode
+
+
+def asked() -> Request:
+    """The request itself. Each look through Flask's proxy costs more than what is looked for."""
+    proxy: Any = request
+    return cast(Request, proxy._get_current_object())  # noqa: SLF001 (werkzeug documents it)
+
+
+def body_reader(schema: Schema) -> Callable[[], Any]:
+    """What reads the body of a request as JSON and nothing else; no body is one without fields.
+
+    It raises InvalidRequest with every field that is wrong, and werkzeug's exceptions for what is
+    no JSON.
+    """
+    return lambda: _checked(schema, _json(asked()))
+
+
+def query_reader(schema: Schema) -> Callable[[], Any]:
+    """What reads the query of a request; it raises InvalidRequest as that for bodies does."""
+    of_nothing = schema.load({})
+
+    def read() -> Any:
+        if not request.query_string:  # as with most requests, and it always means the same
+            return of_nothing
+        twice = [name for name, values in request.args.lists() if len(values) > 1]
+        if twice:
+            reason = Text("Is there twice.")
+            raise InvalidRequest(tuple(FieldProblem(name, reason) for name in twice))
+        return _checked(schema, request.args.to_dict())
+
+    return read
+
+
+def _checked(schema: Schema, values: Any) -> Any:
+    try:
+        return schema.load(values)
+    except ValidationError as error:
+        fields = _flat("", error.messages)
+        more = len(fields) - _MOST_FIELDS
+        if more > 0:
+            others = Text("More fields with something wrong: {more}").format(more=more)
+            fields = [*fields[:_MOST_FIELDS], FieldProblem("body", others)]
+        raise InvalidRequest(tuple(fields)) from error
+
+
+def _json(req: Request) -> Any:
+    body = _body(req)
+    if not body.strip():
+        return {}
+    if req.mimetype != "application/json":
+        raise UnsupportedMediaType(
+            Text("The body comes as {type}; send Content-Type: application/json.").format(
+                type=req.mimetype
+            )
+            if req.mimetype
+            else Text("The body comes without a type; send Content-Type: application/json.")
+        )
+    try:
+        return _decode(body)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise BadRequest(_why_no_json(error)) from error
+
+
+def _body(req: Request) -> bytes:
+    """The whole body, within the limit. Raises RequestEntityTooLarge and BadRequest."""
+    try:
+        body = req.get_data()
+    except ClientDisconnected as error:
+        if isinstance(error.__context__, TimeoutError):  # what it was made of
+            raise RequestTimeout from error
+        raise BadRequest(_CUT_SHORT) from error
+    except HTTPException:
+        raise
+    except Exception as error:  # the server's own, of bytes that are not quite HTTP
+        raise BadRequest(Text("The body does not come as HTTP sends bodies.")) from error
+    if req.content_length is not None and len(body) < req.content_length:
+        raise BadRequest(_CUT_SHORT)
+    # A body sent in chunks has no length beforehand, and werkzeug stops reading at the limit.
+    limit = req.max_content_length
+    if req.content_length is None and limit is not None and len(body) >= limit:
+        raise RequestEntityTooLarge
+    return body
+
+
+def _flat(path: str, found: Any) -> list[FieldProblem]:
+    """Marshmallow's nested messages as one line a field."""
+    if isinstance(found, dict):
+        return [
+            problem
+            for name, inner in found.items()
+            for problem in _flat(f"{path}.{name}".strip(".") if name != _BODY else path, inner)
+        ]
+    return [FieldProblem(path or "body", listed(found, " "))]
+
+
+def _why_no_json(error: Exception) -> Text:
+    if isinstance(error, RecursionError):
+        return Text("The body is not JSON that can be read: it is nested too deeply.")
+    if isinstance(error, msgspec.ValidationError):
+        return Text("The body is not JSON that can be read: a number is too large.")
+    if place := _BYTE.search(str(error)):
+        return Text("The body is not JSON: the trouble begins at byte {byte}.").format(
+            byte=place[1]
+        )
+    if isinstance(error, UnicodeError) or "UTF-8" in str(error):
+        return Text("The body is not JSON: it is not in UTF-8.")
+    return Text("The body is not JSON: it ends too early.")
