@@ -16,7 +16,7 @@ from service.autoplay import is_due
 from service.changes import Changes
 from service.errors import StoreUnavailable
 from service.game import Game, Logged
-from service.servers import unavailable
+from service.redis_server import unavailable
 
 MOST_ENTRIES = 100
 """So many entries of a log are read at a time."""

@@ -29,8 +29,9 @@ import redis
 from service import current
 from service.errors import StoreUnavailable
 from service.line import Line
+from service.redis_server import Command
 from service.redis_url import Host
-from service.servers import Command, Servers
+from service.servers import Servers
 
 MOST_SILENCE_SECONDS = 5.0
 """Nobody is without news for longer, whether the bell can be heard or not."""
