@@ -125,9 +125,8 @@ def _record(client: redis.Redis, game_id: str) -> tuple[int, int]:
     key = f"rummy:{{{game_id}}}:game"
     copy = f"{key} without"
     client.copy(key, copy, replace=True)
-    names = [
-        name for name in cast("list[bytes]", client.hkeys(key)) if name.startswith(b"requests:")
-    ]
+    fields = cast("list[bytes]", client.hkeys(key))
+    names = [field for field in fields if field.startswith(b"requests:")]
     if names:
         client.hdel(copy, *names)
     sizes = _taken(client, key), _taken(client, copy) - len(" without")
