@@ -106,7 +106,12 @@ class Changes:
         return Done(game, logged)
 
     def make(
-        self, game_id: str, act: Act, mark: Mark | None = None, claim: Claim | None = None
+        self,
+        game_id: str,
+        act: Act,
+        mark: Mark | None = None,
+        claim: Claim | None = None,
+        who: int | None = None,
     ) -> Done:
         """Load, act, commit, with what is due before and after it.
 
@@ -116,10 +121,12 @@ class Changes:
 
         Most who change a game have just looked at it here: so it is tried on the copy that this
         process has, which saves loading it. The commit says whether that was right, and whatever
-        comes of it but a commit is decided anew too, on what the store has.
+        comes of it but a commit is decided anew too, on what the store has. `who` asks, as a number
+        that tells callers apart: whoever left the turn to others and comes back without a look has
+        missed their moves, if those were made elsewhere, and so has the copy.
         """
         try:
-            done = None if claim else self._guessed(game_id, act, mark)
+            done = None if claim else self._guessed(game_id, act, mark, who)
         except LostRace as race:
             game, earlier = race.current, race.remembered
         else:
@@ -146,7 +153,7 @@ class Changes:
             except LostRace as race:
                 game, earlier = race.current, race.remembered
                 continue
-            count(game, after, logged)
+            self._note(game, after, logged, who)
             if not due:
                 return Done(after, logged)
             game = after
@@ -154,14 +161,14 @@ class Changes:
             Text("Others changed the game faster than this request could; send it again.")
         )
 
-    def _guessed(self, game_id: str, act: Act, mark: Mark | None) -> Done | None:
+    def _guessed(self, game_id: str, act: Act, mark: Mark | None, who: int | None) -> Done | None:
         """What comes of it if the game is as this process knows it; None: that has to be loaded.
 
         As it has to be if the request would be refused, or change nothing, or something is due
         before it. Raises LostRace if the game has gone on, or the request was carried out before.
         """
         copy, now = self._store.copy_of(game_id), self._clock()
-        if copy is None or is_due(copy.game, now):
+        if copy is None or (who is not None and copy.left_by == who) or is_due(copy.game, now):
             return None
         try:
             decided = self._decided(copy.game, act, mark, now)
@@ -172,8 +179,15 @@ class Changes:
         game, logged = decided
         memory = _memory(mark, game, logged) if mark else None
         self._store.commit(game, logged, mark, memory, copy)
-        count(copy.game, game, logged)
+        self._note(copy.game, game, logged, who)
         return Done(game, logged)
+
+    def _note(self, before: Game, game: Game, logged: Sequence[Logged], who: int | None) -> None:
+        """A change has been stored."""
+        count(before, game, logged)
+        copy = self._store.copy_of(game.id)
+        if copy is not None and _turn(before) != _turn(game):
+            copy.left_by = who
 
     def _loaded(self, game_id: str, mark: Mark | None) -> tuple[Game, Remembered | None]:
         return self._store.load_marked(game_id, mark) if mark else (self._store.load(game_id), None)
@@ -309,6 +323,11 @@ def _with_seed(game: Game, chance: Chance) -> tuple[Game, tuple[Event, ...]]:
         return game, ()
     game = replace(game, seed=new_seed(chance))
     return game, first_commitment(game)
+
+
+def _turn(game: Game) -> int | None:
+    """Whose turn it is, if a deal is being played."""
+    return game.match.deal.turn if game.match and game.match.deal else None
 
 
 def _numbered(

@@ -185,7 +185,7 @@ class Server(Struct, frozen=True, kw_only=True):
     last_save: str
 
 
-class Copy(Struct, frozen=True):
+class Copy(Struct):
     """A game as this process knows it, its record, and the commit that made it so.
 
     It may have gone on since. Its version alone would not tell: where a primary was lost with what
@@ -195,6 +195,8 @@ class Copy(Struct, frozen=True):
     game: Game
     record: bytes
     commit: str
+    left_by: int | None = None
+    """Who left the turn to others with it, as a number that tells callers apart."""
 
 
 class LostRace(Exception):
@@ -222,7 +224,12 @@ class Store:
     ) -> None:
         """`replicas`: how many of them have a change before it counts as stored."""
         self._servers = servers
-        self._expiry = expiry
+        self._kept_seconds: dict[Status, int] = {
+            "waiting": expiry.unstarted_seconds,
+            "playing": expiry.running_seconds,
+            "finished": expiry.finished_seconds,
+            "closed": expiry.unstarted_seconds,
+        }
         self._record_format = record_format
         self._replicas = replicas
         self._copies: OrderedDict[str, Copy] = OrderedDict()
@@ -615,15 +622,9 @@ class Store:
                 self._change(_OPEN, ("ZREM", _OPEN, *gone))
 
     def _lifetime_ms(self, game: Game) -> int:
-        seconds = {
-            "waiting": self._expiry.unstarted_seconds,
-            "playing": self._expiry.running_seconds,
-            "finished": self._expiry.finished_seconds,
-            "closed": self._expiry.unstarted_seconds,
-        }
         # What is due has to be done by somebody before the game may go.
         until_due = max(0, game.due - game.changed_at) if game.due else 0
-        return until_due + 1000 * seconds[game.status]
+        return until_due + 1000 * self._kept_seconds[game.status]
 
     def _send(self, game: Game, commit: Command) -> Any:
         """Commit, and on a single server in the same round trip the entry of an open table.

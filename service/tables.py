@@ -709,8 +709,8 @@ class Tables:
             guard_version(game, terms.version)
             return act(game, seat, now)
 
-        mark = mark_of(terms, wish, hash_of(token))
-        done = self._changes.make(game_id, act_from_seat, mark)
+        mark = mark_of(terms, wish, hash_of(token)) if terms.key else None
+        done = self._changes.make(game_id, act_from_seat, mark, who=hash(token))
         game, logged, version = done.game, done.logged, done.game.version
         if done.repeats:
             logged = self._changes.events_of(game_id, done.repeats)

@@ -86,7 +86,7 @@ class Worker(GeventWorker):
 
         gevent.get_hub().print_exception = _log_exception
         metrics.worker_began()
-        # What is there now stays. To look through all of it stops everybody for a tenth of a second.
+        # What is there now stays, and to look through all of it stops everybody for 0.1 s.
         gc.collect()
         gc.freeze()
         self._notified = time.monotonic()

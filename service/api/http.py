@@ -142,7 +142,7 @@ def plain(text: str, headers: dict[str, str]) -> Response:
 
 def token() -> str | None:
     """The seat token that came with the request. Raises BadToken if it is not sent as one."""
-    header = request.headers.get("Authorization")
+    header = _header("HTTP_AUTHORIZATION")
     if header is None:
         return None
     scheme, _, credentials = header.partition(" ")
@@ -171,7 +171,7 @@ def first_terms() -> Terms:
 
 def wants(kind: str) -> bool:
     """Whether the caller takes that kind of answer rather than JSON."""
-    if asked().headers.get("Accept", "*/*") in {"*/*", "application/json"}:
+    if _header("HTTP_ACCEPT") in {None, "*/*", "application/json"}:
         return False
     return request.accept_mimetypes.best_match(["application/json", kind]) == kind
 
@@ -188,7 +188,7 @@ def last_event_id() -> int | None:
 
 def known_tags() -> Container[str]:
     """The tags of the views that the caller has by If-None-Match; what is no tag is passed over."""
-    header = request.headers.get("If-None-Match", "").strip()
+    header = (_header("HTTP_IF_NONE_MATCH") or "").strip()
     if header == "*":
         return _Everything()
     found = (_TAG.fullmatch(tag.strip()) for tag in header.split(","))
@@ -200,8 +200,13 @@ def etag(tag: str) -> str:
     return f'"{tag}"'
 
 
+def _header(name: str) -> str | None:
+    """The header by the name that WSGI has for it, so that each look spells no name anew."""
+    return cast("str | None", asked().environ.get(name))
+
+
 def _idempotency_key() -> str | None:
-    header = request.headers.get("Idempotency-Key")
+    header = _header("HTTP_IDEMPOTENCY_KEY")
     if header is None:
         return None
     if not _KEY.fullmatch(header.strip()):
@@ -213,7 +218,7 @@ def _idempotency_key() -> str | None:
 
 def _pinned_version() -> int | None:
     """The version that If-Match pins the request to. Raises BadVersion if it is not one."""
-    header = request.headers.get("If-Match")
+    header = _header("HTTP_IF_MATCH")
     if header is None or header.strip() == "*":
         return None
     match = _VERSION.fullmatch(header.strip())
