@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.figures import Effort, lines, objects
 
-SECTIONS = ("moves", "matches", "looks", "engine", "sizes", "growth", "starting")
+SECTIONS = ("moves", "matches", "looks", "engine", "waiting", "sizes", "growth", "starting")
 """The modules with a `measure(effort) -> Section`, in the order in which they are run."""
 
 

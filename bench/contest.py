@@ -119,8 +119,7 @@ def stored_anew(url: str, moves: int) -> list[Table]:
     store = Store(Servers(url, timeout_seconds=5), _EXPIRY)
     with redis.Redis.from_url(url) as client:
         client.flushdb()
-        client.config_set("appendfsync", "no")  # for now, so that nobody waits for the disk
-        for table in fresh:
-            store.commit(table.game, table.logged)
-        client.config_set("appendfsync", "always")
+        services.tidy(client)
+    for table in fresh:
+        store.commit(table.game, table.logged)
     return fresh

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import redis
 from msgspec.structs import replace
@@ -186,11 +187,11 @@ def _fill(valkey: EmbeddedStore, number: int) -> float:
         return float(taken / number)
 
 
-def _dumped(url: str, client: "redis.Redis[bytes]", variant: str) -> dict[str, bytes]:
+def _dumped(url: str, client: redis.Redis, variant: str) -> dict[str, bytes]:
     """A match that was played, as Valkey can take it in under any name."""
     for game in played(url, 4, variant):
         game_id = game.id
-    return {part: client.dump(f"rummy:{{{game_id}}}:{part}") for part in _PARTS}
+    return {part: cast(bytes, client.dump(f"rummy:{{{game_id}}}:{part}")) for part in _PARTS}
 
 
 def _has_memory() -> bool:

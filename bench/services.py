@@ -48,6 +48,15 @@ class Served:
         helper = "resource_tracker"  # of Python's, beside the workers of uvicorn
         return [pid for pid in _children(self.process.pid) if helper not in _command(pid)]
 
+    @property
+    def listens(self) -> bool:
+        """Whether it takes connections."""
+        try:
+            socket.create_connection(self.address, timeout=_START_SECONDS).close()
+        except ConnectionRefusedError:
+            return False
+        return True
+
     def connections(self, number: int) -> list[socket.socket]:
         """So many connections that are kept open, as many to each worker, in the workers' order.
 
@@ -74,14 +83,25 @@ class Served:
 
 @contextmanager
 def store() -> Iterator[EmbeddedStore]:
-    """The Valkey, as `rummy serve` starts it, but that it does not tidy its files meanwhile."""
+    """The Valkey, as `rummy serve` starts it, but for its files.
+
+    They are in memory, since how long a disk takes is nobody's doing here; and they are tidied when
+    `tidy` is called and never else, which would cost whoever is being measured just then.
+    """
     with (
-        tempfile.TemporaryDirectory(prefix="rummy-bench-") as directory,
+        tempfile.TemporaryDirectory(prefix="rummy-bench-", dir="/dev/shm") as directory,
         EmbeddedStore(Path(directory)) as valkey,
     ):
         with redis.Redis.from_url(valkey.url) as client:
             client.config_set("auto-aof-rewrite-percentage", 0)
         yield valkey
+
+
+def tidy(client: redis.Redis) -> None:
+    """Let the Valkey write its files anew, with what there is now."""
+    client.bgrewriteaof()
+    while client.info("persistence")["aof_rewrite_in_progress"]:
+        time.sleep(0.01)
 
 
 def database(valkey: EmbeddedStore, number: int) -> str:
@@ -121,16 +141,19 @@ def bare_flask(redis_url: str) -> Iterator[Served]:
 @contextmanager
 def fast_api(redis_url: str) -> Iterator[Served]:
     """The FastAPI app that does the same, under uvicorn with what it is fastest with."""
+    # By its number: of a socket that it is given uvicorn does not see that it is TCP, and each
+    # answer, which it sends in two parts, would wait for the client's acknowledgement of the first.
     with _listening() as listener:
-        command = [
-            *(sys.executable, "-m", "uvicorn", "--fd", str(listener.fileno())),
-            *("--workers", str(WORKERS), "--loop", "uvloop", "--http", "httptools"),
-            # A worker that stands still for a moment (`connections`) is not to be replaced.
-            *("--no-access-log", "--log-level", "warning", "--timeout-worker-healthcheck", "60"),
-            "bench.references.fast_api:app",
-        ]
-        with _running(command, {"RUMMY_REDIS_URL": redis_url}, [listener.fileno()]) as process:
-            yield _served(process, listener.getsockname())
+        address = listener.getsockname()
+    command = [
+        *(sys.executable, "-m", "uvicorn", "--host", address[0], "--port", str(address[1])),
+        *("--workers", str(WORKERS), "--loop", "uvloop", "--http", "httptools"),
+        # A worker that stands still for a moment (`connections`) is not to be replaced.
+        *("--no-access-log", "--log-level", "warning", "--timeout-worker-healthcheck", "60"),
+        "bench.references.fast_api:app",
+    ]
+    with _running(command, {"RUMMY_REDIS_URL": redis_url}) as process:
+        yield _served(process, address)
 
 
 def cpu_seconds(pids: Iterable[int]) -> float:
@@ -181,7 +204,7 @@ def _served(process: subprocess.Popen[str], address: tuple[str, int]) -> Served:
     """What has just been started, once each of its workers has answered something."""
     served = Served(process, address)
     deadline = time.monotonic() + _START_SECONDS
-    while len(served.workers) != WORKERS:
+    while len(served.workers) != WORKERS or not served.listens:
         if process.poll() is not None or time.monotonic() > deadline:
             raise ChildProcessError(f"It does not serve: {process.args!r}")
         time.sleep(0.1)

@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Iterator, Mapping
 from statistics import fmean
+from typing import cast
 
 import redis
 
@@ -119,12 +120,14 @@ def _once() -> Terms:
     return Terms(key=secrets.token_hex(16))
 
 
-def _record(client: "redis.Redis[bytes]", game_id: str) -> tuple[int, int]:
+def _record(client: redis.Redis, game_id: str) -> tuple[int, int]:
     """What the game takes with what requests are remembered by, and without."""
     key = f"rummy:{{{game_id}}}:game"
     copy = f"{key} without"
     client.copy(key, copy, replace=True)
-    names = [name for name in client.hkeys(key) if name.startswith(b"requests:")]
+    names = [
+        name for name in cast("list[bytes]", client.hkeys(key)) if name.startswith(b"requests:")
+    ]
     if names:
         client.hdel(copy, *names)
     sizes = _taken(client, key), _taken(client, copy) - len(" without")
@@ -132,5 +135,5 @@ def _record(client: "redis.Redis[bytes]", game_id: str) -> tuple[int, int]:
     return sizes
 
 
-def _taken(client: "redis.Redis[bytes]", key: str | bytes) -> int:
-    return int(client.memory_usage(key, samples=0))
+def _taken(client: redis.Redis, key: str | bytes) -> int:
+    return cast(int, client.memory_usage(key, samples=0))

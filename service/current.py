@@ -18,7 +18,8 @@ class Request:
 
     `operation` is its operationId in the contract, `page` for what is not in it, `none` for what
     is served nowhere: there are as many values as operations, whatever clients send. `route` is the
-    path with its parameters in braces. `waited` are the seconds in which it only waited for news.
+    path with its parameters in braces. `headers` go into the answer too. `waited` are the seconds
+    in which it only waited for news.
     """
 
     __slots__ = (
@@ -26,6 +27,7 @@ class Request:
         "began",
         "code",
         "game",
+        "headers",
         "id",
         "method",
         "operation",
@@ -48,6 +50,7 @@ class Request:
         self.code: str | None = None
         self.game: str | None = None
         self.seat: int | None = None
+        self.headers: tuple[tuple[str, str], ...] = ()
         self.waited = 0.0
         self.streams = False
         self.trace: str | None = None
@@ -88,6 +91,13 @@ def note_seat(seat: int | None, game: str | None = None) -> None:
     if known is not None:
         known.seat = seat
         known.game = game or known.game
+
+
+def note_headers(headers: tuple[tuple[str, str], ...]) -> None:
+    """Its answer has these too, whatever it will be."""
+    known = _current.get()
+    if known is not None:
+        known.headers = headers
 
 
 def note_code(code: str) -> None:

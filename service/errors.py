@@ -3,6 +3,7 @@
 Only `service.api` knows which HTTP status a branch becomes. What is raised here changed nothing.
 """
 
+from collections.abc import Callable
 from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
@@ -243,8 +244,15 @@ class NoSuchError(NotFound):
 class Refused(RummyError):
     """Understood, but not possible as the game stands, or against its rules."""
 
-    instead: tuple[Struct, ...] = ()
-    """Of a player's move: legal ones near to it, at the same point of the game (rummy.suggest)."""
+    find_instead: Callable[[], tuple[Struct, ...]] | None = None
+
+    @property
+    def instead(self) -> tuple[Struct, ...]:
+        """Of a player's move: legal ones near to it, at the same point of the game (rummy.suggest).
+
+        Found when somebody wants to know: not every refusal comes to be told.
+        """
+        return self.find_instead() if self.find_instead else ()
 
 
 class TableFull(Refused):

@@ -4,13 +4,14 @@ import secrets
 import time
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from math import inf
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from service import current, metrics
-from service.autoplay import next_moment, tag_of
+from service.autoplay import is_due, next_moment, tag_of
 from service.changes import (
     NO_TERMS,
     Changes,
@@ -53,6 +54,7 @@ from service.new_table import (
     rematch_of,
     sandbox,
 )
+from service.readings import MOST_ENTRIES, TRY_AGAIN_SECONDS, Batch, Reading, Readings
 from service.replay import deals_over
 from service.rummy import model
 from service.rummy.computer import Level
@@ -104,8 +106,8 @@ HEARTBEAT_SECONDS = 15.0
 _BUSY_SECONDS = 0.25
 """A worker is busy if a request has to wait so long for its turn."""
 
-_PAGE = 100
 _MOST_WAITED_EVENTS = 1000
+_NO_ENTRIES = Batch(())
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -137,13 +139,15 @@ class SeatTaken(Outcome, frozen=True, kw_only=True):
 class News(Struct, frozen=True):
     """What a follower learns: entries of the log, or none for a sign of life.
 
-    `last` is the number of the last entry that the follower knows then.
+    `last` is the number of the last entry that the follower knows then. `is_end`: the match is
+    over, and nothing more will come.
     """
 
     game: Game
     seat: int | None
-    logged: tuple[Logged, ...]
+    batch: Batch
     last: int
+    is_end: bool = False
 
 
 class Tables:
@@ -165,6 +169,7 @@ class Tables:
         self.clock = clock or _milliseconds
         self._chance = chance
         self._changes = Changes(store, self.clock, chance)
+        self._readings = Readings(self._changes, self.clock)
 
     # --------------------------------------------------------------------------- tables and seats
 
@@ -441,11 +446,17 @@ class Tables:
         saw. Raises BadToken, NotYourSeat, NoSpectators and NoMemory.
         """
         game = self._changes.current(game_id)
-        _viewer(game, token)
+        seat = _viewer(game, token)
         if memory:
             guard_memory(game)
-        game = self._wait(game, wait_seconds, lambda game, now: tag_of(game, now) not in known)
-        return game, _viewer(game, token)
+        if not wait_seconds or self.tag(game) not in known:
+            return game, seat
+        events = game.events
+        del game  # who waits for another one need not hold it
+        read = self._wait(
+            game_id, wait_seconds, events, lambda game, now: tag_of(game, now) not in known
+        )
+        return read.game, _viewer(read.game, token)
 
     def tag(self, game: Game) -> str:
         """What a view of the game is known by now."""
@@ -519,8 +530,13 @@ class Tables:
         game, logged = self._changes.read(game_id, after, limit)
         seat = _viewer(game, token)
         if not logged and wait_seconds:
-            self._wait(game, wait_seconds, lambda game, _: game.events > after)
-            game, logged = self._changes.read(game_id, after, limit)
+            events = game.events
+            del game
+            read = self._wait(game_id, wait_seconds, events, lambda game, _: game.events > after)
+            if batch := read.after(after):
+                game, logged = read.game, batch.entries[:limit]
+            else:
+                game, logged = self._changes.read(game_id, after, limit)
             seat = seen_from(game, token)
         return game, seat, logged
 
@@ -534,7 +550,8 @@ class Tables:
         game = self._changes.current(game_id)
         seat = _viewer(game, token)
         last = game.events if after is None else min(after, game.events)
-        yield News(game, seat, (), last)
+        yield News(game, seat, _NO_ENTRIES, last)
+        shared = self._readings.of(game_id)
         with (
             metrics.WAITING.labels("stream").track_inprogress(),
             self._watch.listen(game_id) as bell,
@@ -542,23 +559,29 @@ class Tables:
             heard = time.monotonic()
             while not self._watch.stopping:
                 try:
-                    game, logged = self._changes.read(game_id, last, _PAGE)
+                    read = shared.latest(bell.rung_at, game.events)
+                    game, batch = read.game, read.after(last)
+                    if batch is None:  # this one is behind all others
+                        game, logged = self._changes.read(game_id, last, MOST_ENTRIES)
+                        batch = Batch(logged)
                     seat = seen_from(game, token)
+                    bell.seen = game.version
                 except StoreUnavailable:  # it may come back: the follower only hears that we live
-                    logged = ()
+                    batch = _NO_ENTRIES
                 except RummyError:  # the game has expired, or the seat is not there any more
                     return
-                if logged:
-                    last = logged[-1].number
+                if batch.entries:
+                    last = batch.entries[-1].number
                     heard = time.monotonic()
-                    yield News(game, seat, logged, last)
+                    yield News(game, seat, batch, last)
                     continue
                 if game.is_over and last >= game.events:
+                    yield News(game, seat, _NO_ENTRIES, last, is_end=True)
                     return
                 silent = time.monotonic() - heard
                 if silent >= HEARTBEAT_SECONDS:
                     heard = time.monotonic()
-                    yield News(game, seat, (), last)
+                    yield News(game, seat, _NO_ENTRIES, last)
                     continue
                 bell.wait(self._until_next(game, HEARTBEAT_SECONDS - silent))
 
@@ -632,30 +655,42 @@ class Tables:
         def is_time(game: Game, now: int) -> bool:
             return game.status != "playing" or may_act(game, seat, now)
 
+        if is_time(game, self.clock()):
+            return outcome
         # The move counts whatever happens from here on, so its answer is given in any case.
         with suppress(RummyError):
-            self._wait(game, seconds, is_time)
+            read = self._wait(game.id, seconds, game.events, is_time)
+            if batch := read.after(outcome.logged[-1].number):
+                logged = (*outcome.logged, *batch.entries)
+                return replace(outcome, game=read.game, logged=logged)
             first = outcome.logged[0].number
             game, logged = self._changes.read(game.id, first - 1, _MOST_WAITED_EVENTS)
             return replace(outcome, game=game, logged=logged)
         return outcome
 
-    def _wait(self, game: Game, seconds: int, is_time: Callable[[Game, int], bool]) -> Game:
-        """The game as soon as it is time, or after so many seconds."""
-        if not seconds or is_time(game, self.clock()):
-            return game
+    def _wait(
+        self, game_id: str, seconds: int, events: int, is_time: Callable[[Game, int], bool]
+    ) -> Reading:
+        """What is read as soon as it is time, or after so many seconds.
+
+        The caller has the log up to the entry `events`, and has seen that it is not time yet.
+        """
         end = time.monotonic() + seconds
-        with metrics.WAITING.labels("wait").track_inprogress(), self._watch.listen(game.id) as bell:
+        shared = self._readings.of(game_id)
+        with metrics.WAITING.labels("wait").track_inprogress(), self._watch.listen(game_id) as bell:
             while True:
-                game = self._changes.current(game.id)
+                read = shared.latest(bell.rung_at, events)
+                bell.seen = read.game.version
                 left = end - time.monotonic()
-                if left <= 0 or is_time(game, self.clock()) or self._watch.stopping:
-                    return game
-                bell.wait(self._until_next(game, left))
+                if left <= 0 or is_time(read.game, self.clock()) or self._watch.stopping:
+                    return read
+                bell.wait(self._until_next(read.game, left))
 
     def _until_next(self, game: Game, seconds: float) -> float:
         """So long, or until something happens by itself if that is sooner."""
         now = self.clock()
+        if is_due(game, now):  # and could not be stored
+            return min(seconds, TRY_AGAIN_SECONDS)
         moment = next_moment(game, now)
         return seconds if moment is None else min(seconds, (moment - now) / 1000)
 
@@ -777,7 +812,8 @@ def _moved(
             match, events = apply(match, seat, move, now)
     except Refused as refusal:
         play = refusal.params.get("play")
-        refusal.instead = near(match, seat, move, now, play=play if isinstance(play, int) else None)
+        play = play if isinstance(play, int) else None
+        refusal.find_instead = partial(near, match, seat, move, now, play=play)
         if isinstance(refusal, NotYourTurn) and game.seats[seat].forced:
             refusal.detail = Text(
                 "{reason} Your last one was played by force, since its time was up (table.1)."

@@ -1,7 +1,8 @@
 """Waiting for a game to change: the bells that commits ring, heard once for a whole process.
 
 A ring carries nothing: who is woken reads the store, which alone knows. So a ring too many does no
-harm, and one too few is made up for after MOST_SILENCE_SECONDS.
+harm. One too few is made up for by asking the store for the versions of all games that are waited
+for, each MOST_SILENCE_SECONDS: many in one round trip, so that it costs next to nothing.
 
 One thread for each server that has games, the listener, has the connection to it and its table of
 bells for itself. Everybody else only puts wishes into its queue. So nobody who leaves needs a lock,
@@ -28,11 +29,15 @@ import redis
 from service import current
 from service.errors import StoreUnavailable
 from service.line import Line
+from service.redis_server import Command
 from service.redis_url import Host
 from service.servers import Servers
 
 MOST_SILENCE_SECONDS = 5.0
-"""No wait is longer, whether the bell can be heard or not."""
+"""Nobody is without news for longer, whether the bell can be heard or not."""
+
+_AT_ONCE = 100
+"""The versions of so many games are asked for at a time; then those who ring have their turn."""
 
 _SUBSCRIBE_SECONDS = 1.0
 _TICK_SECONDS = 1.0
@@ -47,37 +52,52 @@ _LONGEST_PAUSE_SECONDS = 1.0
 _STEADY_SECONDS = 10.0
 """A connection that was up for so long had nothing wrong with it from the beginning."""
 
+_NOTHING = -1
+"""No game has that version."""
+
 _log = logging.getLogger(__name__)
 
 
 class Bell:
-    """What one waiter listens to. Made by `Watch.listen`; `ring` and the fields are for Watch."""
+    """What one waiter listens to. Made by `Watch.listen`; most of it is for Watch alone.
 
-    __slots__ = ("_rung", "_watch", "channel", "gone", "heard", "listener")
+    Into `seen` the waiter puts the version of the game that it knows: it rings for any other.
+    `rung_at`: what was read before that moment (time.monotonic) may be out of date.
+    """
+
+    __slots__ = ("_rung", "_watch", "channel", "gone", "heard", "listener", "rung_at", "seen")
 
     def __init__(self, watch: "Watch", channel: bytes) -> None:
         self.channel = channel
         self.gone = False
         self.heard = False
         self.listener: _Listener | None = None
+        self.rung_at = time.monotonic()
+        self.seen = _NOTHING
         self._watch = watch
         self._rung = threading.Event()
 
-    def wait(self, seconds: float) -> None:
-        """Return when it rang since the last wait or, before the first, since `listen`.
+    def wait(self, seconds: float) -> bool:
+        """Whether it rang since the last wait or, before the first, since `listen`: then read.
 
-        Returns after `seconds` or MOST_SILENCE_SECONDS at the latest, and at once when the worker
-        is stopping: look at `Watch.stopping` before waiting again. There may also have been no
-        change at all: read.
+        Returns as soon as that is so, and False after `seconds`. At once when the worker is
+        stopping: look at `Watch.stopping` before waiting again. A bell that cannot be heard counts
+        as rung after MOST_SILENCE_SECONDS.
         """
+        rang = False
         if not self._watch.stopping:
             began = time.monotonic()
-            self._rung.wait(max(0.0, min(seconds, MOST_SILENCE_SECONDS)))
+            longest = seconds if self.heard else min(seconds, MOST_SILENCE_SECONDS)
+            rang = self._rung.wait(max(0.0, longest))
+            if not rang and longest < seconds:
+                self.rung_at, rang = time.monotonic(), True
             current.note_wait(time.monotonic() - began)
         # A ring that is wiped out here came before the caller reads.
         self._rung.clear()
+        return rang
 
     def ring(self) -> None:
+        self.rung_at = time.monotonic()
         self._rung.set()
 
 
@@ -176,6 +196,9 @@ class _Listener:
         self._servers = servers
         self._known: object = None
         self._lost: set[bytes] = set()
+        self._unchecked: list[bytes] = []
+        """Of which games the version is still to be asked for, of those there were then."""
+        self._checked_at = time.monotonic()
         self._nudged, self._nudge = socket.socketpair()
         self._nudged.setblocking(False)
         self._nudge.setblocking(False)
@@ -201,6 +224,7 @@ class _Listener:
                 except (redis.RedisError, OSError) as error:
                     if connection is not None:
                         connection.disconnect()
+                    self._hear_nothing()
                     if self.place is not None:
                         self._servers.doubt(self.place)
                     if time.monotonic() - up_since > _STEADY_SECONDS:
@@ -216,9 +240,8 @@ class _Listener:
             if connection is not None:
                 connection.disconnect()
             self._take_wishes()
-            for bells in self.bells.values():
-                for bell in bells:
-                    bell.ring()
+            self._hear_nothing()
+            self._ring_all()
             self._nudged.close()
             self._nudge.close()
 
@@ -255,12 +278,49 @@ class _Listener:
                 line.tell(came, channels | left)
                 left.clear()
             tick = tick if now < tick else now + _TICK_SECONDS
-            ready = dict(poll.poll(1000 * max(0.0, tick - time.monotonic())))
+            self._check_versions(now)
+            pause = 0.0 if self._unchecked else max(0.0, tick - time.monotonic())
+            ready = dict(poll.poll(1000 * pause))
             if self._nudged.fileno() in ready:
                 self._nudged.recv(4096)
             if spoken_to.fileno() in ready:
                 # Not at once: two servers may name each other until both know.
                 self._lost |= line.hear()
+
+    def _check_versions(self, now: float) -> None:
+        """Ring the bells of games that are not at the version that was seen last.
+
+        That is for what no ring tells of: one that got lost, and a game that has expired. Who waits
+        can see for himself while the store does not answer.
+        """
+        if now - self._checked_at >= MOST_SILENCE_SECONDS:
+            self._unchecked = list(self.bells)
+            self._checked_at = now
+        asked, self._unchecked = self._unchecked[:_AT_ONCE], self._unchecked[_AT_ONCE:]
+        try:
+            versions = self._servers.ask_each([_version_of(channel) for channel in asked])
+        except StoreUnavailable:
+            self._unchecked = []
+            self._ring_all()
+            return
+        for channel, version in zip(asked, versions, strict=True):
+            for bell in self.bells.get(channel, ()):
+                if bell.seen != int(version or 0):
+                    bell.ring()
+
+    def _hear_nothing(self) -> None:
+        """Trust nothing but the time from here on."""
+        for bells in self.bells.values():
+            for bell in bells:
+                bell.heard = False
+        if time.monotonic() - self._checked_at >= MOST_SILENCE_SECONDS:
+            self._checked_at = time.monotonic()
+            self._ring_all()
+
+    def _ring_all(self) -> None:
+        for bells in self.bells.values():
+            for bell in bells:
+                bell.ring()
 
     def _take_wishes(self) -> tuple[list[Bell], set[bytes]]:
         """The bells that came, and all channels to which somebody came or which somebody left."""
@@ -307,3 +367,9 @@ class _Listener:
             for bell in self.bells.pop(channel, ()):
                 bell.heard = False
                 self._watch.place(bell)
+
+
+def _version_of(channel: bytes) -> tuple[str, Command]:
+    """Where the version is of the game with that bell, and how it is asked for."""
+    key = channel.decode().removesuffix("bell") + "game"
+    return key, ("HGET", key, "version")

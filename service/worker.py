@@ -82,6 +82,9 @@ class Worker(GeventWorker):
 
         gevent.get_hub().print_exception = _log_exception
         metrics.worker_began()
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(50_000, 20, 20)
         self._notified = time.monotonic()
         servers = [
             StreamServer(
@@ -158,6 +161,8 @@ class Worker(GeventWorker):
         """Let go of a client that takes nothing any more, without a traceback for each of them."""
         gevent.getcurrent().has_asked = True  # each connection is a greenlet
         self._between_requests.discard(sock)
+        loop = gevent.get_hub().loop
+        turn = loop.iteration
         req.body = body = TimelyBody(req)
         try:
             super().handle_request(listener_name, req, sock, addr)
@@ -167,6 +172,10 @@ class Worker(GeventWorker):
         finally:
             body.answered()
         self._between_requests.add(sock)
+        # Where the store answers before it is waited for, and the client has sent the next request
+        # before that is, nobody else would have a turn for as long as that goes on.
+        if loop.iteration == turn:
+            gevent.sleep(0)
 
     def handle_error(self, req: Any, client: Any, addr: Any, exc: BaseException) -> None:
         """Refuse what is not HTTP, or has failed outside of the application.

@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -346,6 +346,73 @@ def test_a_wait_is_never_longer_than_asked_for_nor_than_the_longest_silence(
             assert time.monotonic() - began >= seconds
         monkeypatch.setattr(watch, "MOST_SILENCE_SECONDS", MOMENT)
         assert rings(bell)
+
+
+def test_a_bell_rings_for_a_version_that_nobody_rang_for_and_for_no_other(
+    each_redis_url, raw, switch, monkeypatch
+):
+    monkeypatch.setattr(watch, "MOST_SILENCE_SECONDS", MOMENT)
+    watching = Watch(Servers(each_redis_url, 2), switch)
+    game, other = new_id(), new_id()
+    for each in (game, other):
+        raw.hset(f"rummy:{{{each}}}:game", "version", 7)
+    with watching.listen(game) as bell, watching.listen(other) as another:
+        bell.seen = another.seen = 7
+        bell.wait(0)
+        another.wait(0)
+        assert not bell.wait(3)  # in which the versions are asked for three times
+        raw.hset(f"rummy:{{{game}}}:game", "version", 8)
+        missed = time.monotonic()
+        assert bell.wait(PATIENCE)
+        assert bell.rung_at > missed
+        bell.seen = 8
+        assert not bell.wait(3)
+        assert not another.wait(0)
+        raw.delete(f"rummy:{{{other}}}:game")  # as it expires
+        assert another.wait(PATIENCE)
+
+
+def test_the_versions_of_many_games_are_asked_for_in_few_round_trips(
+    server, own, switch, monkeypatch
+):
+    monkeypatch.setattr(watch, "MOST_SILENCE_SECONDS", MOMENT)
+    watching = Watch(Servers(server.url, 2), switch)
+    with ExitStack() as stack:
+        games = [new_id() for _ in range(250)]
+        with ThreadPoolExecutor(50) as threads:
+            bells = list(
+                threads.map(lambda game: stack.enter_context(watching.listen(game)), games)
+            )
+        for game, bell in zip(games, bells, strict=True):
+            own.hset(f"rummy:{{{game}}}:game", "version", 1)
+            bell.seen = 1
+        until(lambda: sum(bell.wait(0) for bell in bells) == 0)
+        own.config_resetstat()
+        assert not bells[0].wait(3)
+        calls = own.info("commandstats")["cmdstat_hget"]["calls"]
+        assert 250 <= calls <= 250 * 4
+        assert not any(bell.wait(0) for bell in bells)
+        (last,) = own.pipeline().hset(f"rummy:{{{games[-1]}}}:game", "version", 2).execute()
+        assert last == 0
+        assert bells[-1].wait(PATIENCE)
+        assert not any(bell.wait(0) for bell in bells[:-1])
+
+
+def test_a_bell_that_cannot_be_heard_counts_as_rung_after_the_longest_silence(
+    server, own, switch, monkeypatch
+):
+    watching = Watch(Servers(server.url, 2), switch)
+    with watching.listen(new_id()) as bell, ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(bell.wait, PATIENCE)
+        monkeypatch.setattr(watch, "MOST_SILENCE_SECONDS", 2.0)
+        server.kill()  # in the middle of the wait
+        assert waiting.result()
+        with watching.listen(new_id()) as during:
+            for each in (bell, during):
+                began = time.monotonic()
+                assert each.wait(PATIENCE)
+                assert time.monotonic() - began < PATIENCE / 2
+                assert not each.wait(0.1)
 
 
 # ------------------------------------------------------------------------------- what is held

@@ -46,7 +46,8 @@ def look(game_id: str) -> Response:
     tag = f'"{game.version}"'
     if request.headers.get("If-None-Match") == tag:
         return Response(status=304, headers={"ETag": tag})
-    return Response(_encode(work.seen(game, seat)), mimetype="application/json")
+    body = _encode(work.seen(game, seat))
+    return Response(body, headers={"ETag": tag}, mimetype="application/json")
 
 
 @app.get("/one-get/<game_id>")

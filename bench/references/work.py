@@ -14,10 +14,10 @@ from msgspec.structs import replace
 import service
 from service.autoplay import carried_on
 from service.game import Game, Logged, encode, with_seat
+from service.redis_server import Command
 from service.rummy.engine import apply
 from service.rummy.model import Move
 from service.seating import guard_playing, guard_present, seat_of
-from service.servers import Command
 from service.store import bell_of, log_arguments
 from service.views import Changed, GameView, game_view, log_entries
 

@@ -806,11 +806,11 @@ def turn(move: Turn, wish: schemas.MoveWish, game_id: str) -> Response:
 
 
 def _played(game_id: str, move: Move | Turn, wish: schemas.MoveWish) -> Response:
-    given, memory = needed_token(), wish.memory
+    use_cases, given, memory = tables(), needed_token(), wish.memory
     if wish.check:
-        checked = tables().check(game_id, given, move, terms(), memory=memory)
+        checked = use_cases.check(game_id, given, move, terms(), memory=memory)
         return _checked(*checked, remembers=memory)
-    outcome = tables().play(game_id, given, move, terms(), wish.wait, memory=memory)
+    outcome = use_cases.play(game_id, given, move, terms(), wish.wait, memory=memory)
     return _changed(outcome, remembers=memory)
 
 
@@ -884,7 +884,8 @@ def _own_game() -> Response:
 
 
 def _view(game: Game, seat: int | None, *, remembers: bool = False) -> GameView:
-    now, expires_at = tables().clock(), tables().expires_at(game)
+    use_cases = tables()
+    now, expires_at = use_cases.clock(), use_cases.expires_at(game)
     return game_view(game, seat, now, expires_at, remembers=remembers)
 
 

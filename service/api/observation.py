@@ -62,7 +62,7 @@ class Observed:
 
         def started(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
             seen.status = int(status[:3])
-            more = [(HEADER, seen.id), *_HARDENING]
+            more = [(HEADER, seen.id), *seen.headers, *_HARDENING]
             if not any(name == _CONTENT_SECURITY_POLICY for name, _ in headers):
                 more.append(_NO_PAGE)
             return start_response(status, headers + more, exc_info)

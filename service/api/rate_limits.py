@@ -18,6 +18,7 @@ from limits import parse_many
 from msgspec import Struct
 from msgspec.structs import replace
 
+from service import current
 from service.api import http, problems
 from service.api.reading import asked
 from service.config import Config
@@ -102,9 +103,18 @@ class _Limit(Struct, frozen=True):
     name: str
     windows: tuple[Window, ...]
     policies: tuple[str, ...]
-    header: str
-    """RateLimit-Policy: always the same."""
+    policy: str
     most_untold: int = 1
+
+    def headers(self, found: Counted) -> tuple[tuple[str, str], ...]:
+        """What an answer says of it."""
+        left = [
+            f'"{name}";r={max(window.most - count, 0)};t={ceil(left)}'
+            for name, window, count, left in zip(
+                self.policies, self.windows, found.counts, found.seconds_left, strict=True
+            )
+        ]
+        return (("RateLimit-Policy", self.policy), ("RateLimit", ", ".join(left)))
 
 
 def register(app: Flask, config: Config) -> None:
@@ -113,7 +123,7 @@ def register(app: Flask, config: Config) -> None:
     app.before_request(limits.guard)
     for leaf in _GUESSES:
         app.register_error_handler(leaf, limits.judge_guess)
-    app.after_request(limits.tell)
+    app.after_request(limits.count_out)
     app.teardown_request(limits.let_go)
 
 
@@ -161,30 +171,21 @@ class _RateLimits:
             self._count(self._failures, _address())
         except RateLimited as limited:
             return problems.refusal(limited)
-        g.pop("counted", None)
+        current.note_headers(())
         return problems.refusal(error)
 
-    def tell(self, response: Response) -> Response:
-        """Say in the answer what is left."""
-        counted: tuple[_Limit, Counted] | None = g.get("counted")
-        if counted is not None:
-            limit, found = counted
-            response.headers["RateLimit-Policy"] = limit.header
-            response.headers["RateLimit"] = ", ".join(
-                f'"{name}";r={max(window.most - count, 0)};t={ceil(left)}'
-                for name, window, count, left in zip(
-                    limit.policies, limit.windows, found.counts, found.seconds_left, strict=True
-                )
-            )
-        if "waiting" in g:
-            key = g.pop("waiting")
+    def count_out(self, response: Response) -> Response:
+        """Count somebody out who has been kept waiting, once all of the answer has been sent."""
+        key = g.pop("waiting", None)
+        if key is not None:
             response.call_on_close(lambda: self._leave(key))
         return response
 
     def let_go(self, _: BaseException | None) -> None:
         """Count somebody out to whom no answer could be given."""
-        if "waiting" in g:
-            self._leave(g.pop("waiting"))
+        key = g.pop("waiting", None)
+        if key is not None:
+            self._leave(key)
 
     def _count(self, limit: _Limit, key: str) -> None:
         name = f"{limit.name}:{key}"
@@ -194,7 +195,7 @@ class _RateLimits:
             counted = self._counters.count(name, limit.windows)
         if counted is None:
             return
-        g.counted = (limit, counted)
+        current.note_headers(limit.headers(counted))
         if not counted.fits:
             raise _refused(limit, counted)
 
@@ -224,13 +225,13 @@ def _limit(name: str, rates: str) -> _Limit:
     windows = tuple(Window(item.amount, item.get_expiry()) for item in parse_many(rates))
     is_one = len(windows) == 1
     policies = (name,) if is_one else tuple(f"{name}-{window.seconds}" for window in windows)
-    header = ", ".join(
-        f'"{policy}";q={window.most};w={window.seconds}'
-        for policy, window in zip(policies, windows, strict=True)
+    policy = ", ".join(
+        f'"{name}";q={window.most};w={window.seconds}'
+        for name, window in zip(policies, windows, strict=True)
     )
     # What is forgotten at the end of one window would be missing in a longer one.
     most_untold = windows[0].most // _AHEAD[name] if is_one and name in _AHEAD else 1
-    return _Limit(name, windows, policies, header, most_untold)
+    return _Limit(name, windows, policies, policy, most_untold)
 
 
 def _refused(limit: _Limit, counted: Counted) -> RateLimited:

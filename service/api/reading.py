@@ -6,6 +6,7 @@ each request is done here once, when a view is registered (docs/performance.md).
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, cast
 
 import msgspec
@@ -20,12 +21,18 @@ from werkzeug.exceptions import (
     UnsupportedMediaType,
 )
 
+from service.api.schemas import MoveRequest
 from service.errors import FieldProblem, InvalidRequest
 from service.text import Text, listed
 
 _BODY = "_schema"
 _MOST_FIELDS = 50
 """So many wrong fields are named, so that no answer is far longer than its request."""
+_MOST_BODIES = 512
+_LONGEST_BODY = 256
+"""So many moves of each kind, of so many bytes, are remembered by their bodies. There are few that
+differ, and what they become is never changed; nothing that anybody wrote of himself is in them."""
+
 _BYTE = re.compile(r"\(byte ([0-9]+)\)")
 _CUT_SHORT = Text("The body ends before the length that was announced.")
 
@@ -51,7 +58,19 @@ def body_reader(schema: Schema) -> Callable[[], Any]:
     It raises InvalidRequest with every field that is wrong, and werkzeug's exceptions for what is
     no JSON.
     """
-    return lambda: _checked(schema, _json(asked()))
+
+    def load(body: bytes) -> Any:
+        return _checked(schema, _values(body))
+
+    load_again = lru_cache(_MOST_BODIES)(load) if isinstance(schema, MoveRequest) else load
+
+    def read() -> Any:
+        body = _body(asked())
+        if not body.strip():
+            return _checked(schema, {})
+        return load_again(body) if len(body) <= _LONGEST_BODY else load(body)
+
+    return read
 
 
 def query_reader(schema: Schema) -> Callable[[], Any]:
@@ -82,18 +101,7 @@ def _checked(schema: Schema, values: Any) -> Any:
         raise InvalidRequest(tuple(fields)) from error
 
 
-def _json(req: Request) -> Any:
-    body = _body(req)
-    if not body.strip():
-        return {}
-    if req.mimetype != "application/json":
-        raise UnsupportedMediaType(
-            Text("The body comes as {type}; send Content-Type: application/json.").format(
-                type=req.mimetype
-            )
-            if req.mimetype
-            else Text("The body comes without a type; send Content-Type: application/json.")
-        )
+def _values(body: bytes) -> Any:
     try:
         return _decode(body)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
@@ -101,7 +109,10 @@ def _json(req: Request) -> Any:
 
 
 def _body(req: Request) -> bytes:
-    """The whole body, within the limit. Raises RequestEntityTooLarge and BadRequest."""
+    """The whole body, within the limit, if it is JSON by what it says of itself.
+
+    Raises RequestEntityTooLarge, UnsupportedMediaType, RequestTimeout and BadRequest.
+    """
     try:
         body = req.get_data()
     except ClientDisconnected as error:
@@ -112,12 +123,21 @@ def _body(req: Request) -> bytes:
         raise
     except Exception as error:  # the server's own, of bytes that are not quite HTTP
         raise BadRequest(Text("The body does not come as HTTP sends bodies.")) from error
-    if req.content_length is not None and len(body) < req.content_length:
+    announced = req.content_length
+    if announced is not None and len(body) < announced:
         raise BadRequest(_CUT_SHORT)
     # A body sent in chunks has no length beforehand, and werkzeug stops reading at the limit.
-    limit = req.max_content_length
-    if req.content_length is None and limit is not None and len(body) >= limit:
+    limit = req.max_content_length if announced is None else None
+    if limit is not None and len(body) >= limit:
         raise RequestEntityTooLarge
+    if body.strip() and req.mimetype != "application/json":
+        raise UnsupportedMediaType(
+            Text("The body comes as {type}; send Content-Type: application/json.").format(
+                type=req.mimetype
+            )
+            if req.mimetype
+            else Text("The body comes without a type; send Content-Type: application/json.")
+        )
     return body
 
 

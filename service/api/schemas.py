@@ -539,7 +539,11 @@ def _expected() -> CardField:
     )
 
 
-class DrawRequest(RequestSchema):
+class MoveRequest(RequestSchema):
+    """A move, which the same body always means."""
+
+
+class DrawRequest(MoveRequest):
     """Where to draw from."""
 
     move = _move("draw")
@@ -556,7 +560,7 @@ class DrawRequest(RequestSchema):
         return Draw(data["source"], data["card"])
 
 
-class MeldRequest(RequestSchema):
+class MeldRequest(MoveRequest):
     """A new meld."""
 
     move = _move("meld")
@@ -568,7 +572,7 @@ class MeldRequest(RequestSchema):
         return LayMeld(data["cards"], data["jokers"])
 
 
-class LayoffRequest(RequestSchema):
+class LayoffRequest(MoveRequest):
     """Cards for a meld on the table."""
 
     move = _move("layoff")
@@ -581,7 +585,7 @@ class LayoffRequest(RequestSchema):
         return LayOff(data["meld"], data["cards"], data["jokers"])
 
 
-class SwapRequest(RequestSchema):
+class SwapRequest(MoveRequest):
     """A natural card for the joker that stands for it."""
 
     move = _move("swap")
@@ -593,7 +597,7 @@ class SwapRequest(RequestSchema):
         return Swap(data["meld"], data["card"])
 
 
-class DiscardRequest(RequestSchema):
+class DiscardRequest(MoveRequest):
     """The card to discard."""
 
     move = _move("discard")
@@ -604,7 +608,7 @@ class DiscardRequest(RequestSchema):
         return Discard(data["card"])
 
 
-class RummyRequest(RequestSchema):
+class RummyRequest(MoveRequest):
     """The meld that the upcard fits."""
 
     move = _move("rummy")
@@ -656,7 +660,7 @@ class PlayField(_Told):
         return play
 
 
-class TurnRequest(RequestSchema):
+class TurnRequest(MoveRequest):
     """The rest of a turn: what to play, in order, and what to discard."""
 
     move = _move("turn")

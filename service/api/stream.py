@@ -42,7 +42,7 @@ def streamed(news: Iterator[News], view: Callable[[Game, int | None], GameView])
     current.note_stream()
     beginning = _event("game", first.last, _encode(view(first.game, first.seat)))
     client = request.environ.get("gunicorn.socket")
-    response = Response(_events(beginning, first, news, client), mimetype=EVENT_STREAM)
+    response = Response(_events([beginning], news, client), mimetype=EVENT_STREAM)
     response.headers["Cache-Control"] = "no-store"
     response.headers["X-Accel-Buffering"] = "no"  # or nginx would keep all of it back
     return response
@@ -65,16 +65,26 @@ def _taken(first: bytes, parts: Iterator[bytes], client: socket.socket | None) -
 
 
 def _events(
-    beginning: bytes, item: News, news: Iterator[News], client: socket.socket | None
+    beginning: list[bytes], news: Iterator[News], client: socket.socket | None
 ) -> Iterator[bytes]:
     with _impatient(client):
-        yield f"retry: {_RETRY_MS}\n\n".encode() + beginning
-        for item in news:
-            entries = log_entries(item.game, item.logged, item.seat)
-            lines = [_event("entry", entry.id, _encode(entry)) for entry in entries]
-            yield b"".join(lines) or b":\n\n"
-        if item.game.is_over and item.last >= item.game.events:
-            yield _event("end", None, _encode(End(item.game.status)))
+        yield f"retry: {_RETRY_MS}\n\n".encode() + beginning.pop()
+        # A stream waits most of the time, and there are thousands: what was told need not be held
+        # until there is something new. The server holds the last part, and sends nothing of this.
+        yield b""
+        yield from map(_text, news)
+
+
+def _text(item: News) -> bytes:
+    """What is sent of the news: made once for all who are told the same from the same seat."""
+    if item.is_end:
+        return _event("end", None, _encode(End(item.game.status)))
+    text = item.batch.texts.get(item.seat)
+    if text is None:
+        entries = log_entries(item.game, item.batch.entries, item.seat)
+        text = b"".join(_event("entry", entry.id, _encode(entry)) for entry in entries)
+        item.batch.texts[item.seat] = text
+    return text or b":\n\n"
 
 
 @contextmanager

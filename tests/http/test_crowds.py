@@ -215,6 +215,57 @@ def test_all_who_follow_a_game_are_told_each_event_once_and_in_order(service, ho
         follower.leave()
 
 
+def calls(house: House) -> Counter[str]:
+    """How often the store has been asked for the log, and for a record or its version."""
+    told = house.redis.info("commandstats")
+    return Counter(
+        {name: told.get(f"cmdstat_{name}", {"calls": 0})["calls"] for name in ("xrange", "hget")}
+    )
+
+
+def test_an_event_is_read_once_in_each_worker_however_many_are_told(service, house, move):
+    table = house.table("straight", deals=1000, hand_size=3)
+    followers = []
+    for number in range(STREAMS):
+        watcher = table.watchers[number % 3]
+        line = Line(service.url, f"/v1/games/{table.id}/events", watcher._headers({}))
+        followers.append((Follower(line.read_head()), watcher))
+    for follower, _ in followers:
+        follower.next("game")
+    move(table)  # once all have come, and each has read what there was then
+    (entry,) = table.stranger.log(table.game().events - 1)
+    for follower, _ in followers:
+        assert follower.next("entry").id == entry["id"]
+    before = calls(house)
+    for _ in range(5):
+        move(table)
+    told = [[follower.next("entry").data for _ in range(5)] for follower, _ in followers]
+    asked = calls(house) - before
+    assert 5 <= asked["xrange"] <= 5 * 2, "two workers, each of which may have heard of all"
+    for (follower, watcher), entries in zip(followers, told, strict=True):
+        assert entries == watcher.log(entry["id"])
+        follower.leave()
+
+
+def test_who_waits_while_nothing_happens_asks_for_nothing(service, house):
+    """But each worker asks for the version, each five seconds."""
+    table = house.table("straight")
+    version = table.game().version
+    path, headers = f"/v1/games/{table.id}", {"Accept": "*/*", "If-None-Match": f'"{version}"'}
+    lines = [Line(service.url, f"{path}?wait=60", headers) for _ in range(STREAMS)]
+    lines += [Line(service.url, f"{path}/events") for _ in range(STREAMS)]
+    until(lambda: len(held(service, ports(lines))) == 2 * STREAMS)
+    until(lambda: is_waited_for(table))
+    time.sleep(2)  # until each has read what there was when it came
+    before = calls(house)
+    time.sleep(11)
+    asked = calls(house) - before
+    assert asked["xrange"] == 0
+    assert 0 < asked["hget"] < STREAMS / 2, "and for those that the tests before have waited for"
+    for line in lines:
+        line.close()
+
+
 def test_what_is_due_happens_once_however_many_wait_for_it_on_two_workers(service, house):
     """The shortest turn clock, and a computer that leaves people time for a call: real seconds."""
     forced = house.waiting("straight", 2, 2, more={"autostart": False}, turn_seconds=5)

@@ -388,6 +388,33 @@ def test_seats_that_move_down_in_a_rematch_are_told_the_own_cards(house):
 # ---------------------------------------------------------------------- what happens by itself
 
 
+def test_who_takes_the_news_late_is_told_all_in_order(house):
+    """The others have read it long ago, so not all of it is there any more for those behind."""
+    table = house.table("straight", hand_size=3, deals=1000)
+    tables, chance = house.app.extensions["tables"], Random(2)
+    following = {
+        (watcher.seat, pace): tables.follow(table.id, watcher.token, None)
+        for watcher in table.watchers
+        for pace in (1, 3, 7, 50)
+    }
+    told = {who: [*next(news).batch.entries] for who, news in following.items()}
+    after = table.game().events
+    for number in range(50):
+        mover = table.mover
+        mover.make(choose(mover.look(), chance))
+        if number == 30:
+            time.sleep(1.1)  # longer than readings are handed on
+        for (seat, pace), news in following.items():
+            if number % pace == 0:
+                told[seat, pace] += next(news).batch.entries
+    log = house.store.events(table.id, after, 1000)
+    for who, news in following.items():
+        while len(told[who]) < len(log):
+            told[who] += next(news).batch.entries
+        assert tuple(told[who]) == log
+        news.close()
+
+
 def test_who_follows_hears_a_sign_of_life_while_nothing_happens(house, monkeypatch):
     monkeypatch.setattr(tables, "HEARTBEAT_SECONDS", 0.2)
     table = house.table("straight")

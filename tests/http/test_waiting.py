@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from werkzeug.test import TestResponse
 
 from examples.bot import choose
-from service import watch
+from service import store, watch
 from service.embedded import EmbeddedStore
 from service.rummy.model import CallWindow
 from service.rummy.rules import PRESETS
@@ -697,6 +697,43 @@ def test_a_worker_that_stops_answers_all_who_wait(redis_url, meanwhile):
     assert view.status_code in (200, 304)
     assert types(moved.json["events"]) == ["discarded"]
     assert moved.json["game"]["moves"] == []
+
+
+def test_who_waits_is_told_of_a_change_for_which_no_bell_has_rung(house, meanwhile, monkeypatch):
+    monkeypatch.setattr(watch, "MOST_SILENCE_SECONDS", 0.5)
+    monkeypatch.setattr(store, "bell_of", lambda _: "nobody listens there")
+    table = house.position(**THREE)
+    game = table.game()
+    waiting = [
+        meanwhile(news, table.stranger, game.events),
+        meanwhile(look, table.players[1], "wait=60", game.version),
+    ]
+    wait_until_somebody_waits(table)
+    time.sleep(1)  # until what was asked before the wait has been answered
+    assert not any(answer.done() for answer in waiting)
+    moved = meanwhile(table.twin(table.players[0]).post, "discard?wait=60", {"card": "KD"})
+    page, view = (answer.result(PATIENCE) for answer in waiting)
+    assert types(page.json["events"]) == ["discarded"]
+    assert view.json["version"] == game.version + 1
+    for text in ("draw", "discard 3S"):
+        table.players[1].play(text)
+    for text in ("draw", "discard 9S"):
+        table.players[2].play(text)
+    assert len(moved.result(PATIENCE).json["events"]) == 5
+
+
+@pytest.mark.parametrize("wait", [by_log, by_game])
+def test_a_turn_that_could_not_be_stored_happens_when_the_store_takes_it(fragile, meanwhile, wait):
+    table = fragile.position(**THREE, turn_seconds=5)
+    due_soon(table)
+    waiting = meanwhile(wait, table.stranger, table)
+    wait_until_somebody_waits(table)
+    fragile.redis.config_set("min-replicas-to-write", 1)
+    time.sleep(2 * SOON_MS / 1000)
+    assert not waiting.done()
+    fragile.redis.config_set("min-replicas-to-write", 0)
+    assert waiting.result(PATIENCE).status_code == 200
+    assert table.game().match.deal.turn == 1
 
 
 def test_a_restarted_store_does_not_end_a_wait(meanwhile):
