@@ -37,7 +37,6 @@ from service.errors import BadCursor, NoSuchGame, StoreUnavailable, UnreadableRe
 from service.game import (
     FORMAT,
     STATUSES,
-    WRITTEN,
     Closed,
     Game,
     Logged,
@@ -219,7 +218,7 @@ class Store:
         servers: Servers,
         expiry: Expiry,
         *,
-        record_format: RecordFormat = WRITTEN,
+        record_format: RecordFormat = FORMAT,
         replicas: int = 0,
     ) -> None:
         """`replicas`: how many of them have a change before it counts as stored."""
@@ -800,7 +799,7 @@ def _entry_of_log(number: bytes, fields: list[bytes]) -> Logged:
 
 
 def log_arguments(
-    logged: Sequence[Logged], record_format: RecordFormat = WRITTEN
+    logged: Sequence[Logged], record_format: RecordFormat = FORMAT
 ) -> Iterator[int | str | bytes]:
     """What the script of a commit is given of the entries of the log, behind all else."""
     yield len(logged)
