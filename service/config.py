@@ -60,7 +60,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     metrics: bool = True
     tracing: bool = False
     proxies: Annotated[int, Meta(ge=0, le=10)] = 0
-    record_format: Literal[3, 4] = 4
+    record_format: Literal[3, 4] = 3
     rate_limits: bool = True
     limit_create: str = "120/minute;5000/day"
     limit_join: str = "120/minute"

@@ -18,11 +18,14 @@ from service.rummy.rules import OptionValue, Rules
 from service.text import Text
 
 RecordFormat = Literal[3, 4]
-"""The layouts that a record can be written in: this version's own, and the one before, so that
-workers of both can serve the same games."""
+"""The layouts that a record can be written in: this version's own, and the one before."""
 
 FORMAT: RecordFormat = 4
 """The number of the record's layout. Raise it with any change that older code cannot read."""
+
+WRITTEN: RecordFormat = 3
+"""What is written unless the operator says otherwise: what the version before can read too, so that
+workers of both can serve the same games."""
 
 STAND_IN: Level = "steady"
 """How the computer plays the seat of somebody who is away (table.4)."""
@@ -313,7 +316,7 @@ _JSON = b"{"
 """What is stored of before format 4 begins with it, and nothing else does."""
 
 
-def encode(game: Game, number: RecordFormat = FORMAT) -> bytes:
+def encode(game: Game, number: RecordFormat = WRITTEN) -> bytes:
     """The record of a game, in the format of that number."""
     if number == FORMAT:
         match = None if game.match is None else _stored(game, game.match)
@@ -333,7 +336,7 @@ def decode(record: bytes) -> Game:
     return game if isinstance(stored, _Format3) else _upgraded(game)
 
 
-def encode_event(event: Event, number: RecordFormat = FORMAT) -> bytes:
+def encode_event(event: Event, number: RecordFormat = WRITTEN) -> bytes:
     """One event as the log keeps it beside records of the format of that number."""
     if number == FORMAT:
         return _packer.encode(_EVENTS[type(event)].of(event))

@@ -37,6 +37,7 @@ from service.errors import BadCursor, NoSuchGame, StoreUnavailable, UnreadableRe
 from service.game import (
     FORMAT,
     STATUSES,
+    WRITTEN,
     Closed,
     Game,
     Logged,
@@ -218,7 +219,7 @@ class Store:
         servers: Servers,
         expiry: Expiry,
         *,
-        record_format: RecordFormat = FORMAT,
+        record_format: RecordFormat = WRITTEN,
         replicas: int = 0,
     ) -> None:
         """`replicas`: how many of them have a change before it counts as stored."""
@@ -799,7 +800,7 @@ def _entry_of_log(number: bytes, fields: list[bytes]) -> Logged:
 
 
 def log_arguments(
-    logged: Sequence[Logged], record_format: RecordFormat = FORMAT
+    logged: Sequence[Logged], record_format: RecordFormat = WRITTEN
 ) -> Iterator[int | str | bytes]:
     """What the script of a commit is given of the entries of the log, behind all else."""
     yield len(logged)

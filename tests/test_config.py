@@ -38,7 +38,7 @@ def test_every_setting_has_a_variable():
             "RUMMY_LIMIT_FAILURES": "6/second",
             "RUMMY_MOST_WAITS": "7",
             "RUMMY_CORS_ORIGINS": "https://cards.example, http://localhost:5173",
-            "RUMMY_RECORD_FORMAT": "3",
+            "RUMMY_RECORD_FORMAT": "4",
         }
     ) == Config(
         redis_url="redis+sentinel://a,b:26380/games/2",
@@ -67,7 +67,7 @@ def test_every_setting_has_a_variable():
         limit_failures="6/second",
         most_waits=7,
         cors_origins=("https://cards.example", "http://localhost:5173"),
-        record_format=3,
+        record_format=4,
     )
 
 

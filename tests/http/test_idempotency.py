@@ -846,8 +846,7 @@ def test_a_request_is_known_by_the_hash_that_it_had_before_an_upgrade(house, req
     game_id = answer.json["game"]["id"]
     kept = [house.redis.get(name) for name in house.redis.scan_iter(f"rummy:{{{game_id}}}:claim:*")]
     kept += house.redis.hgetall(f"rummy:{{{game_id}}}:game").values()
-    forms = (f'"request":"{request_hash}"'.encode(), f" {request_hash[:16]} ".encode())
-    assert any(form in value for form in forms for value in kept)
+    assert any(f'"request":"{request_hash}"'.encode() in value for value in kept)
 
 
 # ----------------------------------------------------------------------- the game has moved on

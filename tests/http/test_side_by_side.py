@@ -38,7 +38,7 @@ class SideBySide(House):
     """The two versions. What a test does behind their back is done as the newer one does it."""
 
     def __init__(self, redis_url: str, clock: Clock) -> None:
-        super().__init__(redis_url, clock)
+        super().__init__(redis_url, clock, record_format=4)
         self.before = House(redis_url, clock, record_format=3)
         self.chance = Random()
 

@@ -14,7 +14,7 @@ from tests.http.test_idempotency import new_key
 def house(tmp_path_factory: pytest.TempPathFactory):
     """On a store of the service's own, which is told how large the nodes of a log are."""
     with EmbeddedStore(tmp_path_factory.mktemp("sizes")) as store:
-        yield House(store.url)
+        yield House(store.url, record_format=4)
 
 
 def taken(house: House, key: str) -> int:
