@@ -559,9 +559,8 @@ class Store:
         return game
 
     def _keep(self, copy: Copy) -> None:
+        self._copies.pop(copy.game.id, None)
         self._copies[copy.game.id] = copy
-        with suppress(KeyError):  # of threads, another one may have made room meanwhile
-            self._copies.move_to_end(copy.game.id)
         if len(self._copies) > _MOST_COPIES:
             self._copies.popitem(last=False)
 

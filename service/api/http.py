@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Container
 from functools import wraps
 from inspect import unwrap
-from typing import Any, cast
+from typing import Any
 
 import flask_smorest
 import msgspec
@@ -55,7 +55,8 @@ class Blueprint(flask_smorest.Blueprint):
 
         @wraps(view_func)
         def view(**parameters: Any) -> Response:
-            return cast(Response, function(*[read() for read in readers], **parameters))
+            answered: Response = function(*[read() for read in readers], **parameters)
+            return answered
 
         super().add_url_rule(rule, endpoint, view, **options)
 
@@ -124,7 +125,8 @@ def refuse_unread_query() -> None:
 
 def tables() -> Tables:
     """The use cases of this app."""
-    return cast(Tables, current_app.extensions["tables"])
+    use_cases: Tables = current_app.extensions["tables"]
+    return use_cases
 
 
 def answer(
@@ -202,7 +204,8 @@ def etag(tag: str) -> str:
 
 def _header(name: str) -> str | None:
     """The header by the name that WSGI has for it, so that each look spells no name anew."""
-    return cast("str | None", asked().environ.get(name))
+    header: str | None = asked().environ.get(name)
+    return header
 
 
 def _idempotency_key() -> str | None:

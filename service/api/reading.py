@@ -7,7 +7,7 @@ each request is done here once, when a view is registered (docs/performance.md).
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 from flask import Request, request
@@ -49,7 +49,8 @@ _decode = msgspec.json.Decoder(float_hook=_number).decode
 def asked() -> Request:
     """The request itself. Each look through Flask's proxy costs more than what is looked for."""
     proxy: Any = request
-    return cast(Request, proxy._get_current_object())  # noqa: SLF001 (werkzeug documents it)
+    sent: Request = proxy._get_current_object()  # noqa: SLF001 (werkzeug documents it)
+    return sent
 
 
 def body_reader(schema: Schema) -> Callable[[], Any]:
