@@ -50,6 +50,8 @@ class Refused(Exception):
 def measure(effort: Effort) -> Section:
     """Each preset in turn."""
     with services.store() as valkey, services.service(valkey.url, **_SETTINGS) as served:
+        for connection in served.connections(services.WORKERS):  # all of them serve then
+            connection.close()
         for variant in OPTIONS:  # the first requests of a worker are slow
             _play_a_match(served, variant, _Book(_PATIENCE_SECONDS))
         found = interleaved(
@@ -201,7 +203,8 @@ def _play_and_note(seat: _Seat, book: _Book) -> None:
                 _look(seat, ceil(book.left))
     except (OSError, HTTPException, Refused) as error:
         book.failure = error
-    book.add(seat.line.requests, turns)
+    if turns:
+        book.add(seat.line.requests, turns)
 
 
 def _look(seat: _Seat, wait: int) -> None:

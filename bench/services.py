@@ -63,7 +63,8 @@ class Served:
         Where few connections come at once the workers share them by chance, and how evenly they did
         would be measured more than anything else. So they come to one worker at a time.
         """
-        workers = self.workers
+        while len(workers := self.workers) < WORKERS:  # they are started one after another
+            time.sleep(0.001)
         opened = []
         for worker in workers:
             with _standing_still([other for other in workers if other != worker]):

@@ -22,7 +22,6 @@ _OF_THE_SERVICE = {
     "later": ("a table that it makes later", "ms"),
 }
 _LATER = 50
-_MOST_STARTING_SECONDS = 60.0
 _TABLE = b'{"variant":"straight","name":"Ada","options":{"deals":1}}'
 
 
@@ -54,10 +53,9 @@ def _sample(
 ) -> Mapping[str, float]:
     began = time.monotonic()
     with start(url) as served:
-        (first,) = _connections(served, 1)
+        served.connection().close()
         answered = time.monotonic() - began
-        first.close()
-        connections = _connections(served, services.WORKERS)
+        connections = served.connections(services.WORKERS)
         found = {
             "answer": answered,
             "cpu": services.cpu_seconds(served.processes),
@@ -70,16 +68,6 @@ def _sample(
         for connection in connections:
             connection.close()
         return found
-
-
-def _connections(served: Served, number: int) -> list[socket]:
-    """As many, each answered by a worker of its own, as soon as there are so many workers."""
-    deadline = time.monotonic() + _MOST_STARTING_SECONDS
-    while len(served.workers) < services.WORKERS and time.monotonic() < deadline:
-        time.sleep(0.001)
-    if number == 1:
-        return [served.connection()]
-    return served.connections(number)
 
 
 def _milliseconds(connection: socket) -> float:
