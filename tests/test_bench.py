@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from bench import contest, looks, moves, services
+from bench import contest, looks, moves, services, waiting
 from bench.figures import Effort
 from bench.games import Table
 from bench.load import WrongAnswer, sample
@@ -32,6 +32,17 @@ def test_all_that_is_compared_is_measured_and_answers_as_it_must(section):
     for server in contest.SERVERS:
         assert any(server in row.figure.name for row in measured.rows)
     assert all(len(row.samples) == 1 and row.samples[0] > 0 for row in measured.rows)
+    assert any(row.goal is not None for row in measured.rows)
+
+
+def test_all_who_wait_are_told_and_it_is_measured_when_and_at_what_cost(monkeypatch):
+    for name, few in {"GAMES": 20, "FOLLOWERS": 10, "_DELIVERIES": 5, "_MOVERS_TABLES": 4}.items():
+        monkeypatch.setattr(waiting, name, few)
+    measured = waiting.measure(_LITTLE)
+    assert all(len(row.samples) == 1 for row in measured.rows)
+    names = " ".join(row.figure.name for row in measured.rows)
+    for part in ("move, p99", "memory", "while nothing", "poll, p99", "stream, p99", "one game"):
+        assert part in names
     assert any(row.goal is not None for row in measured.rows)
 
 
