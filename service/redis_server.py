@@ -8,6 +8,7 @@ of both that is as much work again as the round trip itself (docs/performance.md
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import redis
@@ -58,8 +59,12 @@ class Server:
 
     def hang_up(self) -> None:
         """Let go of the connections that nobody uses at the moment."""
-        for connection in list(self._idle):
-            connection.disconnect()
+        closed = []
+        with suppress(IndexError):
+            while True:
+                closed.append(self._idle.pop())
+                closed[-1].disconnect()
+        self._idle += closed
 
     def _round_trip(self, commands: Sequence[Command]) -> list[Any]:
         try:

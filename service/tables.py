@@ -655,14 +655,16 @@ class Tables:
         def is_time(game: Game, now: int) -> bool:
             return game.status != "playing" or may_act(game, seat, now)
 
-        if is_time(game, self.clock()):
+        has_come = is_time(game, self.clock())
+        if has_come and outcome.logged[-1].number == game.events:  # of a repeat, there may be more
             return outcome
         # The move counts whatever happens from here on, so its answer is given in any case.
         with suppress(RummyError):
-            read = self._wait(game.id, seconds, game.events, is_time)
-            if batch := read.after(outcome.logged[-1].number):
-                logged = (*outcome.logged, *batch.entries)
-                return replace(outcome, game=read.game, logged=logged)
+            if not has_come:
+                read = self._wait(game.id, seconds, game.events, is_time)
+                if batch := read.after(outcome.logged[-1].number):
+                    logged = (*outcome.logged, *batch.entries)
+                    return replace(outcome, game=read.game, logged=logged)
             first = outcome.logged[0].number
             game, logged = self._changes.read(game.id, first - 1, _MOST_WAITED_EVENTS)
             return replace(outcome, game=game, logged=logged)

@@ -34,7 +34,7 @@ def is_installed() -> bool:
 
 
 def trace(app: Any, tables: object) -> None:
-    """Let a Flask app and its use cases tell what they do, and all Servers of this process.
+    """Let a Flask app and its use cases tell what they do, and this process what it asks Redis for.
 
     For a worker: what sends the spans is a thread, which no fork inherits.
     """
@@ -52,10 +52,10 @@ def trace(app: Any, tables: object) -> None:
         app, tracer_provider=provider, request_hook=_note_trace, response_hook=_describe
     )
     # Imported here: the master only asks whether the extra is there.
-    from service.servers import Servers
+    from service.redis_server import Server
 
     tracer = provider.get_tracer("service", service.__version__)
-    Servers.ask = _traced_ask(tracer, Servers.ask)  # type: ignore[method-assign]
+    Server.answers = _traced_trip(tracer, Server.answers)  # type: ignore[method-assign]
     for name, method in inspect.getmembers(type(tables), inspect.isfunction):
         is_use_case = not (name.startswith("_") or inspect.isgeneratorfunction(method))
         if is_use_case and name not in _TOO_SMALL:
@@ -77,21 +77,19 @@ def _traced(tracer: Any, name: str, method: Callable[..., Any]) -> Callable[...,
     return traced
 
 
-def _traced_ask(tracer: Any, ask: Callable[..., Any]) -> Callable[..., Any]:
+def _traced_trip(tracer: Any, answers: Callable[..., Any]) -> Callable[..., Any]:
     """A round trip to Redis, named by its commands; their arguments are nobody's business."""
     from opentelemetry.trace import SpanKind
 
-    @wraps(ask)
-    def traced(
-        servers: object, key: str, commands: Sequence[tuple[Any, ...]], *rest: Any, **named: Any
-    ) -> Any:
+    @wraps(answers)
+    def traced(server: object, commands: Sequence[tuple[Any, ...]]) -> Any:
         with tracer.start_as_current_span(
             " ".join(str(command[0]) for command in commands),
             kind=SpanKind.CLIENT,
             attributes={"db.system.name": "redis"},
             record_exception=False,
         ):
-            return ask(servers, key, commands, *rest, **named)
+            return answers(server, commands)
 
     return traced
 

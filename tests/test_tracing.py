@@ -118,6 +118,14 @@ def test_a_move_is_a_request_a_use_case_and_a_round_trip_or_two(service, collect
     assert collector.services == {"rummy 0.1.0"}
 
 
+def test_a_look_at_many_games_is_one_round_trip_with_all_of_them(service, collector):
+    tokens = [service.post("/v1/sandbox", {}).json()["seats"][0]["token"] for _ in range(3)]
+    answer = service.post("/v1/games/query", {"tokens": tokens})
+    span = of_request(collector, answer.headers["X-Request-ID"])
+    (use_case,) = [one for one in below(collector, span) if one.name == "tables.games_of"]
+    assert [trip.name for trip in below(collector, use_case)] == ["HGET HGET HGET"]
+
+
 def test_a_refusal_has_its_code_and_is_no_error(service, collector):
     game, (_, second) = service.sandbox()
     answer = service.post(f"{game}/draw", {"from": "stock"}, headers=second)

@@ -48,10 +48,10 @@ class Blueprint(flask_smorest.Blueprint):
     ) -> None:
         """As flask-smorest has it, but the view is called without the wrappers of its decorators.
 
-        Each of those is there for what it documents.
+        Each of those is there for what it documents. Other decorators go below them.
         """
         readers = getattr(view_func, "readers", ())
-        function = unwrap(view_func)
+        function = unwrap(view_func, stop=lambda inner: not hasattr(inner, "_apidoc"))
 
         @wraps(view_func)
         def view(**parameters: Any) -> Response:

@@ -91,7 +91,10 @@ COMPONENTS: dict[str, dict[str, Any]] = {
         "schema": {"type": "string", "examples": ['"create";q=120;w=60']},
     },
     "RateLimit": {
-        "description": "What is left of them: `r` requests for the next `t` seconds.",
+        "description": (
+            "What is left of them: `r` requests for the next `t` seconds. Of `changes` it can be a "
+            "few less, as each worker counts some by itself before it tells the others."
+        ),
         "schema": {"type": "string", "examples": ['"create";r=119;t=60']},
     },
 }

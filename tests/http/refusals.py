@@ -340,7 +340,8 @@ def for_four_with_two(house: House) -> Table:
 
 def of_a_later_service(house: House) -> Table:
     table = playing(house)
-    house.redis.hset(f"rummy:{{{table.id}}}:game", "record", b'{"format":99,"game":{}}')
+    later = {"record": b'{"format":99,"game":{}}', "commits": "of another"}
+    house.redis.hset(f"rummy:{{{table.id}}}:game", mapping=later)
     return table
 
 
