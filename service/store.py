@@ -575,9 +575,9 @@ class Store:
         return answer
 
     def _all_ids(self) -> Iterator[list[str]]:
-        # By its type, so that one key that is not ours does not keep all others from being seen.
+        # One key that is not ours does not keep all others from being seen.
         for keys in self._servers.keys("rummy:{*}:game", kind="hash"):
-            yield [_id_in(key) for key in keys]
+            yield [found for found in map(_id_in, keys) if _GAME_ID.fullmatch(found)]
 
     def _standings(self, game_ids: Sequence[str]) -> Iterator[tuple[Status, int | None] | None]:
         """Status and deadline of each game that is still there; None: it cannot be read."""

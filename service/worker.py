@@ -2,9 +2,9 @@
 
 import gc
 import logging
+import os
 import signal
 import socket
-import sys
 import time
 from contextlib import suppress
 from functools import partial
@@ -202,8 +202,11 @@ class Worker(GeventWorker):
 
 
 def _leave(_: int, __: FrameType | None) -> None:
-    """End: nobody is served yet, and the rest of the start takes seconds."""
-    sys.exit(0)
+    """End: nobody is served yet, and the rest of the start takes seconds.
+
+    Not by an exception, which is lost where it comes up in what Python calls back.
+    """
+    os._exit(0)
 
 
 class _Named:

@@ -94,6 +94,7 @@ def test_what_cannot_be_read_is_counted_too(store, own_redis):
 def test_a_key_that_is_not_ours_does_not_keep_the_games_from_being_counted(store, own_redis):
     create(store)
     own_redis.set("rummy:{aaaaaaaaaaaaaaaa}:game", "text")
+    own_redis.hset("rummy:{no id at all}:game", "record", "text")
     assert counts(store.counted(NOW)) == [1, 0, 0, 0, 0]
     assert len(list(store.all_games())) == 1
 
