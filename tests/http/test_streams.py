@@ -692,7 +692,7 @@ def test_a_change_of_which_no_bell_tells_is_noticed_by_all_workers(
 
 
 def all_end_cleanly(match: Distant, followers: list[Follower], told: list[list[dict]]) -> None:
-    """Within the time that a worker has to end: whole answers, without the `end` of a match."""
+    """Soon after their worker was told to, or others serve: whole answers, not the match's end."""
     began = time.monotonic()
     for follower, entries in zip(followers, told, strict=True):
         rest = follower.rest()
@@ -701,7 +701,7 @@ def all_end_cleanly(match: Distant, followers: list[Follower], told: list[list[d
         assert (follower.cut, follower.reader.left) == (None, b"")
         assert follower.answer.headers["transfer-encoding"] == "chunked"
         follower.leave()
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 40  # and not when the match is over
 
 
 def waiting_lines(match: Distant) -> list[Line]:
