@@ -1,9 +1,6 @@
 """What the metrics count of a game: by the log of a change that has been stored."""
 
 from collections.abc import Sequence
-from functools import cache
-
-from prometheus_client import Counter
 
 from service import metrics
 from service.game import Game, Logged
@@ -36,14 +33,9 @@ def count(before: Game, game: Game, logged: Sequence[Logged]) -> None:
     for entry in logged:
         event = entry.event
         if move := _MOVES.get(type(event)):
-            _moves(move, _by(game, entry)).inc()
+            metrics.labelled(metrics.MOVES, move, _by(game, entry)).inc()
         elif isinstance(event, MatchEnded):
             metrics.ENDED.labels(event.result.reason).inc()
-
-
-@cache  # there are few, and the library makes texts of them each time
-def _moves(move: str, by: str) -> Counter:
-    return metrics.MOVES.labels(move, by)
 
 
 def _by(game: Game, entry: Logged) -> str:

@@ -4,6 +4,8 @@ Imported in the workers only, once `metrics_folder` knows where they count.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
 
 from prometheus_client import (
     CollectorRegistry,
@@ -138,6 +140,12 @@ STORE_QUEUE = Gauge(
     registry=_registry,
     multiprocess_mode="livesum",
 )
+
+
+@cache
+def labelled(metric: Any, *values: object) -> Any:
+    """The metric with these labels, which are few: the library makes texts of them each time."""
+    return metric.labels(*values)
 
 
 def worker_began() -> None:

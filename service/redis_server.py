@@ -157,6 +157,7 @@ def client_of(
         socket_connect_timeout=timeout_seconds,
         retry=Retry(NoBackoff(), 0),
         redis_connect_func=connected,
+        # Answers are texts, numbers and lists then, whichever command they are to.
         protocol=2,
     )
 

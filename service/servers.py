@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, cast
 
 import redis
 from msgspec import Struct
@@ -78,8 +78,6 @@ _REFUSING_SECONDS = 30.0
 
 Call = Literal["read", "change", "ping"]
 """What the metrics name what is asked."""
-
-_SECONDS = {call: metrics.STORE_SECONDS.labels(call) for call in get_args(Call)}
 
 _log = logging.getLogger(__name__)
 
@@ -268,7 +266,7 @@ class Servers:
             if call == "change":
                 self._refused_at = -math.inf
         finally:
-            _SECONDS[call].observe(time.perf_counter() - began)
+            metrics.labelled(metrics.STORE_SECONDS, call).observe(time.perf_counter() - began)
 
     def _ask(self, key: str, commands: Sequence[Command]) -> list[Any]:
         give_up = time.monotonic() + _PATIENCE_SECONDS

@@ -10,7 +10,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from flask import Flask, current_app
-from prometheus_client import Counter, Histogram
 from werkzeug.wsgi import ClosingIterator
 
 from service import current, metrics
@@ -82,11 +81,12 @@ def register(app: Flask) -> None:
 
 def tell(seen: current.Request) -> None:
     """Count and log a request that has been answered."""
-    _requests(seen.operation, seen.status).inc()
+    metrics.labelled(metrics.REQUESTS, seen.operation, seen.status).inc()
     if seen.streams:
         metrics.STREAM_SECONDS.observe(seen.seconds)
     else:
-        _request_seconds(seen.operation).observe(seen.seconds - seen.waited)
+        took = seen.seconds - seen.waited
+        metrics.labelled(metrics.REQUEST_SECONDS, seen.operation).observe(took)
         if seen.waited:
             metrics.WAIT_SECONDS.observe(seen.waited)
     if seen.code:
@@ -117,16 +117,6 @@ def _note_operation() -> None:
 @cache
 def _route(rule: str) -> str:
     return _PARAMETER.sub(r"{\1}", rule)
-
-
-@cache  # prometheus_client takes a lock, and makes texts of them each time
-def _requests(operation: str, status: int) -> Counter:
-    return metrics.REQUESTS.labels(operation, status)
-
-
-@cache
-def _request_seconds(operation: str) -> Histogram:
-    return metrics.REQUEST_SECONDS.labels(operation)
 
 
 def _fields(seen: current.Request) -> dict[str, object]:
