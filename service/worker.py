@@ -31,6 +31,9 @@ from service.connections import (
 _NOTIFY_SECONDS = 1.0
 """How often a worker says that it lives."""
 
+_TELL_SECONDS = 0.2
+"""How often a worker tells the others what it has counted."""
+
 _GLANCE_SECONDS = 0.05
 
 _MOST_ACCEPTED = 16
@@ -86,6 +89,7 @@ class Worker(GeventWorker):
 
         gevent.get_hub().print_exception = _log_exception
         metrics.worker_began()
+        gevent.spawn(_keep_telling)
         # What is there now stays, and to look through all of it stops everybody for 0.1 s.
         gc.collect()
         gc.freeze()
@@ -199,6 +203,14 @@ class Worker(GeventWorker):
         with suppress(OSError):  # it may be gone
             seen.code = refuse(client, seen.status, {observation.HEADER: seen.id})
         observation.tell(seen)
+
+
+def _keep_telling() -> None:
+    from service import metrics
+
+    while True:
+        gevent.sleep(_TELL_SECONDS)
+        metrics.tell()
 
 
 def _leave(_: int, __: FrameType | None) -> None:
