@@ -4,7 +4,6 @@ import gc
 import logging
 import os
 import signal
-import socket
 import time
 from contextlib import suppress
 from functools import partial
@@ -19,20 +18,13 @@ from gevent.server import StreamServer
 from gunicorn.workers.ggevent import GeventWorker
 
 from service import current
-from service.connections import (
-    CROWDED_SECONDS,
-    FIRST_SECONDS,
-    Patience,
-    TimelyBody,
-    refuse,
-    status_of,
-)
+from service.connections import Line, Quiet, TimelyBody, refuse, status_of
 
 _NOTIFY_SECONDS = 1.0
 """How often a worker says that it lives."""
 
-_TELL_SECONDS = 0.2
-"""How often a worker tells the others what it has counted."""
+_LOOK_SECONDS = 0.2
+"""How often it looks for clients who take too long, and tells the others what it has counted."""
 
 _GLANCE_SECONDS = 0.05
 
@@ -44,6 +36,8 @@ minute; with gevent's 100 one worker would have nearly all."""
 _A_MOMENT = 1e-6
 """In seconds; the others have their turn meanwhile. Not so with gevent.sleep(0): who comes back by
 that comes back again, fifty times, before gevent looks whether anything has come for others."""
+
+_QUIET = Quiet()
 
 ENDING = (signal.SIGTERM, signal.SIGQUIT)
 """What the master tells a worker to end with."""
@@ -60,9 +54,7 @@ class Worker(GeventWorker):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._told_to_end = Event()
-        self._open_connections = 0
-        self._between_requests: set[Any] = set()
-        """Connections that are open, on which no request has come that is not answered yet."""
+        self._lines: set[Line] = set()
         self._notified = time.monotonic()
 
     def init_process(self) -> None:
@@ -71,6 +63,8 @@ class Worker(GeventWorker):
             signal.signal(number, _leave)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
         Worker.here = self
+        # Two dozen of them are looked up in each request, and none of them changes any more.
+        self.cfg.__dict__.update({name: each.get() for name, each in self.cfg.settings.items()})
         super().init_process()
 
     def init_signals(self) -> None:
@@ -89,7 +83,7 @@ class Worker(GeventWorker):
 
         gevent.get_hub().print_exception = _log_exception
         metrics.worker_began()
-        gevent.spawn(_keep_telling)
+        gevent.spawn(self._look_after_others)
         # What is there now stays, and to look through all of it stops everybody for 0.1 s.
         gc.collect()
         gc.freeze()
@@ -113,11 +107,9 @@ class Worker(GeventWorker):
         deadline = time.monotonic() + self.cfg.graceful_timeout
         while any(len(server.pool) for server in servers) and time.monotonic() < deadline:
             self.notify()
-            for client in self._between_requests:
-                # A request that has arrived is still read, and answered; gevent's own shutdown()
-                # would break the reading off.
-                with suppress(OSError):
-                    client._sock.shutdown(socket.SHUT_RD)  # noqa: SLF001
+            for line in self._lines:
+                if line.is_idle:
+                    line.read_no_more()
             gevent.sleep(_GLANCE_SECONDS)
         for server in servers:
             if len(server.pool):
@@ -150,40 +142,47 @@ class Worker(GeventWorker):
 
     def handle(self, listener: Any, client: Any, addr: Any) -> None:
         """Serve one connection until it is closed."""
-        self._between_requests.add(client)
-        self._open_connections += 1
+        line = Line(client)
+        self._lines.add(line)
         try:
-            super().handle(listener, client, addr)
+            super().handle(listener, line, addr)
         finally:
-            self._open_connections -= 1
-            self._between_requests.discard(client)
+            self._lines.discard(line)
 
-    def timeout_ctx(self) -> Patience:
-        """Give a client time to think, unless others need its place or it has never said a word."""
-        if self._open_connections > self.worker_connections / 2:
-            return Patience(CROWDED_SECONDS)
-        has_asked = getattr(gevent.getcurrent(), "has_asked", False)
-        return Patience(self.cfg.keepalive if has_asked else FIRST_SECONDS)
+    def timeout_ctx(self) -> Quiet:
+        """What gunicorn reads the head of a request in."""
+        return _QUIET
 
-    def handle_request(self, listener_name: Any, req: Any, sock: Any, addr: Any) -> None:
+    def handle_request(self, listener_name: Any, req: Any, sock: Line, addr: Any) -> None:
         """Let go of a client that takes nothing any more, without a traceback for each of them."""
-        gevent.getcurrent().has_asked = True  # each connection is a greenlet
-        self._between_requests.discard(sock)
         loop = gevent.get_hub().loop
         turn = loop.iteration
-        req.body = body = TimelyBody(req)
+        sock.begin_answer()
+        req.body = body = TimelyBody(req, sock)
         try:
-            super().handle_request(listener_name, req, sock, addr)
+            try:
+                super().handle_request(listener_name, req, sock, addr)
+            finally:
+                body.answered()
+                sock.end_answer()
         except OSError as error:
             _log.debug("A client is gone: %s", error)
             raise StopIteration from None
-        finally:
-            body.answered()
-        self._between_requests.add(sock)
         # Where the store answers before it is waited for, and the client has sent the next request
         # before that is, nobody else would have a turn for as long as that goes on.
         if loop.iteration == turn:
             gevent.sleep(_A_MOMENT)
+
+    def _look_after_others(self) -> None:
+        from service import metrics
+
+        while True:
+            gevent.sleep(_LOOK_SECONDS)
+            metrics.tell()
+            now, kept = time.monotonic(), self.cfg.keepalive
+            crowded = len(self._lines) > self.worker_connections / 2
+            for line in self._lines:
+                line.let_go_if_late(now, kept, crowded=crowded)
 
     def handle_error(self, req: Any, client: Any, addr: Any, exc: BaseException) -> None:
         """Refuse what is not HTTP, or has failed outside of the application.
@@ -203,14 +202,6 @@ class Worker(GeventWorker):
         with suppress(OSError):  # it may be gone
             seen.code = refuse(client, seen.status, {observation.HEADER: seen.id})
         observation.tell(seen)
-
-
-def _keep_telling() -> None:
-    from service import metrics
-
-    while True:
-        gevent.sleep(_TELL_SECONDS)
-        metrics.tell()
 
 
 def _leave(_: int, __: FrameType | None) -> None:

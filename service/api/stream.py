@@ -1,8 +1,7 @@
 """Answers that are sent as they are made: the log of a game as it grows, and long documents."""
 
-import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Literal
 
 import msgspec
@@ -14,12 +13,6 @@ from service.api.http import EVENT_STREAM
 from service.game import Game, Status
 from service.tables import News
 from service.views import GameView, log_entries
-
-MOST_SEND_SECONDS = 30
-"""A client that takes nothing for so long is let go."""
-
-_MOST_UNSENT = 64 * 1024
-"""Bytes that the system is asked to hold for a client; left alone it holds some megabytes."""
 
 _RETRY_MS = 1000
 """When to come back after a stream has ended without `end`."""
@@ -41,8 +34,7 @@ def streamed(news: Iterator[News], view: Callable[[Game, int | None], GameView])
     first = next(news)
     current.note_stream()
     beginning = _event("game", first.last, _encode(view(first.game, first.seat)))
-    client = request.environ.get("gunicorn.socket")
-    response = Response(_events([beginning], news, client), mimetype=EVENT_STREAM)
+    response = Response(_events([beginning], news, _patience()), mimetype=EVENT_STREAM)
     response.headers["Cache-Control"] = "no-store"
     response.headers["X-Accel-Buffering"] = "no"  # or nginx would keep all of it back
     return response
@@ -54,20 +46,27 @@ def in_parts(parts: Iterator[bytes], headers: dict[str, str]) -> Response:
     Raises what the first part raises, so that a refusal is still a problem.
     """
     first = next(parts)
-    client = request.environ.get("gunicorn.socket")
-    return Response(_taken(first, parts, client), headers=headers, mimetype="application/json")
+    return Response(_taken(first, parts, _patience()), headers=headers, mimetype="application/json")
 
 
-def _taken(first: bytes, parts: Iterator[bytes], client: socket.socket | None) -> Iterator[bytes]:
-    with _impatient(client):
+def _patience() -> AbstractContextManager[None]:
+    """What ends the connection of a client that takes nothing (`service.connections.Line`)."""
+    line = request.environ.get("gunicorn.socket")
+    return line.impatient() if line else nullcontext()
+
+
+def _taken(
+    first: bytes, parts: Iterator[bytes], patience: AbstractContextManager[None]
+) -> Iterator[bytes]:
+    with patience:
         yield first
         yield from parts
 
 
 def _events(
-    beginning: list[bytes], news: Iterator[News], client: socket.socket | None
+    beginning: list[bytes], news: Iterator[News], patience: AbstractContextManager[None]
 ) -> Iterator[bytes]:
-    with _impatient(client):
+    with patience:
         yield f"retry: {_RETRY_MS}\n\n".encode() + beginning.pop()
         # A stream waits most of the time, and there are thousands: what was told need not be held
         # until there is something new. The server holds the last part, and sends nothing of this.
@@ -85,23 +84,6 @@ def _text(item: News) -> bytes:
         text = b"".join(_event("entry", entry.id, _encode(entry)) for entry in entries)
         item.batch.texts[item.seat] = text
     return text or b":\n\n"
-
-
-@contextmanager
-def _impatient(client: socket.socket | None) -> Iterator[None]:
-    """Give up on a client that takes nothing, or whose machine has gone without a word."""
-    if client is None:
-        yield
-        return
-    if hasattr(socket, "TCP_USER_TIMEOUT") and client.family != socket.AF_UNIX:
-        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 1000 * MOST_SEND_SECONDS)
-    client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _MOST_UNSENT)
-    before = client.gettimeout()
-    client.settimeout(MOST_SEND_SECONDS)
-    try:
-        yield
-    finally:
-        client.settimeout(before)
 
 
 def _event(kind: Literal["game", "entry", "end"], number: int | None, data: bytes) -> bytes:

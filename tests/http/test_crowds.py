@@ -49,8 +49,8 @@ load = server._Application.load
 
 def load_impatient(self):
     application = load(self)
-    from service.api import stream
-    stream.MOST_SEND_SECONDS = {GIVES_UP_SECONDS}
+    from service import connections
+    connections.MOST_SEND_SECONDS = {GIVES_UP_SECONDS}
     return application
 
 server._Application.load = load_impatient
