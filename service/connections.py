@@ -56,6 +56,8 @@ class Line:
         self.is_idle = True
         """Whether all requests are answered that have come."""
         self.is_late = False
+        self.answered_in = -1
+        """In which iteration of the event loop the last request was answered."""
         self.body_until: float | None = None
         """Until when the body has to be there that is being read (monotonic)."""
         self._client = client

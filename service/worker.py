@@ -156,7 +156,9 @@ class Worker(GeventWorker):
     def handle_request(self, listener_name: Any, req: Any, sock: Line, addr: Any) -> None:
         """Let go of a client that takes nothing any more, without a traceback for each of them."""
         loop = gevent.get_hub().loop
-        turn = loop.iteration
+        # Where this client sends on before others are looked at again, their turn comes first.
+        if loop.iteration == sock.answered_in:
+            gevent.sleep(_A_MOMENT)
         sock.begin_answer()
         req.body = body = TimelyBody(req, sock)
         try:
@@ -168,10 +170,7 @@ class Worker(GeventWorker):
         except OSError as error:
             _log.debug("A client is gone: %s", error)
             raise StopIteration from None
-        # Where the store answers before it is waited for, and the client has sent the next request
-        # before that is, nobody else would have a turn for as long as that goes on.
-        if loop.iteration == turn:
-            gevent.sleep(_A_MOMENT)
+        sock.answered_in = loop.iteration
 
     def _look_after_others(self) -> None:
         from service import metrics
