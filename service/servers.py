@@ -10,9 +10,9 @@ import math
 import random
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from typing import Any, Literal, cast
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any, Literal, TypeVar, cast
 
 import redis
 from msgspec import Struct
@@ -79,6 +79,8 @@ _REFUSING_SECONDS = 30.0
 Call = Literal["read", "change", "ping"]
 """What the metrics name what is asked."""
 
+_Answers = TypeVar("_Answers")
+
 _log = logging.getLogger(__name__)
 
 
@@ -143,8 +145,7 @@ class Servers:
         and in one round trip. They may be carried out twice: when the answer is lost they are sent
         again. Raises what the first of them was refused with, without its arguments.
         """
-        with self._counted(call):
-            return self._ask(key, commands)
+        return self._counted(call, self._ask, key, commands)
 
     def ask_each(self, questions: Sequence[tuple[str, Command]]) -> list[Any]:
         """The answers to commands about keys that may be anywhere, in that order.
@@ -153,10 +154,10 @@ class Servers:
         """
         if not questions:
             return []
-        with self._counted("read"):
-            if self.together:
-                return self._ask(questions[0][0], [command for _, command in questions])
-            return self._ask_each(questions)
+        if self.together:
+            commands = [command for _, command in questions]
+            return self._counted("read", self._ask, questions[0][0], commands)
+        return self._counted("read", self._ask_each, questions)
 
     def keys(
         self, pattern: str, at_once: int = 200, kind: str | None = None
@@ -184,8 +185,7 @@ class Servers:
         """
         if time.monotonic() - self._answered_at > _FRESH_SECONDS:
             try:
-                with self._counted("ping"):
-                    self._ping()
+                self._counted("ping", self._ping)
             except StoreUnavailable as error:
                 # A full disk has this refused too, with everything that changes something.
                 if _kind(error.__cause__) != "read_only":
@@ -248,12 +248,11 @@ class Servers:
         """A connection to whoever is there, for oneself; it is not connected yet."""
         return self._client(place, timeout_seconds).connection_pool.make_connection()
 
-    @contextmanager
-    def _counted(self, call: Call) -> Iterator[None]:
-        """Note how it goes, for the metrics and to know how the servers are."""
+    def _counted(self, call: Call, ask: Callable[..., _Answers], *arguments: Any) -> _Answers:
+        """Ask, and note how it goes, for the metrics and to know how the servers are."""
         began = time.perf_counter()
         try:
-            yield
+            answers = ask(*arguments)
         except StoreUnavailable as error:
             kind = _kind(error.__cause__)
             metrics.STORE_ERRORS.labels(kind).inc()
@@ -265,6 +264,7 @@ class Servers:
             self._answered_at = time.monotonic()
             if call == "change":
                 self._refused_at = -math.inf
+            return answers
         finally:
             metrics.labelled(metrics.STORE_SECONDS, call).observe(time.perf_counter() - began)
 

@@ -318,7 +318,8 @@ class Store:
         StoreUnavailable the change may have been stored nevertheless, on fewer replicas than it
         should be or on all of them.
         """
-        keys = [_key(game.id, part) for part in ("game", "events", "deals", "begins")]
+        prefix = _key(game.id, "")
+        keys = [prefix + part for part in ("game", "events", "deals", "begins")]
         if mark and not mark.owner:
             keys.append(_claim(game.id, mark))
         record = encode(game, self._record_format)

@@ -5,12 +5,11 @@ It stands around the whole application, so that nothing is answered past it.
 
 import logging
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from flask import Flask, current_app
-from werkzeug.wsgi import ClosingIterator
 
 from service import current, metrics
 from service.api.reading import asked
@@ -71,7 +70,28 @@ class Observed:
             seen.address = environ.get("REMOTE_ADDR", "")
             tell(seen)
 
-        return ClosingIterator(self._app(environ, started), ended)
+        return _Answer(self._app(environ, started), ended)
+
+
+class _Answer:
+    """The parts of an answer, and what is done when it has been sent or given up."""
+
+    __slots__ = ("_ended", "_parts")
+
+    def __init__(self, parts: Iterable[bytes], ended: Callable[[], None]) -> None:
+        self._parts = parts
+        self._ended = ended
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._parts)
+
+    def close(self) -> None:
+        try:
+            close = getattr(self._parts, "close", None)
+            if close is not None:
+                close()
+        finally:
+            self._ended()
 
 
 def register(app: Flask) -> None:
