@@ -7,6 +7,7 @@ that no layer has to hand it on. Nothing secret is noted: no token, no key, no n
 import re
 import secrets
 import time
+from collections.abc import Callable
 from contextvars import ContextVar
 
 _ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
@@ -19,11 +20,13 @@ class Request:
     `operation` is its operationId in the contract, `page` for what is not in it, `none` for what
     is served nowhere: there are as many values as operations, whatever clients send. `route` is the
     path with its parameters in braces. `headers` go into the answer too. `waited` are the seconds
-    in which it only waited for news.
+    in which it only waited for news. `afterwards` is called when all of the answer has been sent,
+    or given up.
     """
 
     __slots__ = (
         "address",
+        "afterwards",
         "began",
         "code",
         "game",
@@ -54,6 +57,7 @@ class Request:
         self.waited = 0.0
         self.streams = False
         self.trace: str | None = None
+        self.afterwards: Callable[[], None] | None = None
 
     @property
     def seconds(self) -> float:
@@ -98,6 +102,13 @@ def note_headers(headers: tuple[tuple[str, str], ...]) -> None:
     known = _current.get()
     if known is not None:
         known.headers = headers
+
+
+def note_afterwards(call: Callable[[], None]) -> None:
+    """Do that when it has been answered, whatever comes of it."""
+    known = _current.get()
+    if known is not None:
+        known.afterwards = call
 
 
 def note_code(code: str) -> None:

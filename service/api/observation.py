@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from flask import Flask, current_app
+from flask import Flask
 
 from service import current, metrics
 from service.api.reading import asked
@@ -96,7 +96,21 @@ class _Answer:
 
 def register(app: Flask) -> None:
     """Let the app tell which operation a request is for."""
-    app.before_request(_note_operation)
+
+    @cache
+    def names(endpoint: str, rule: str) -> tuple[str, str]:
+        view = app.view_functions[endpoint]
+        return getattr(view, "operation_id", "page"), _PARAMETER.sub(r"{\1}", rule)
+
+    @app.before_request
+    def note_operation() -> None:
+        seen, sent = current.request(), asked()
+        if seen is None or sent.url_rule is None:
+            return
+        seen.operation, seen.route = names(sent.url_rule.endpoint, sent.url_rule.rule)
+        game = (sent.view_args or {}).get("game_id", "")
+        if _GAME_ID.fullmatch(game):  # and nothing else that somebody may have put there
+            seen.game = game
 
 
 def tell(seen: current.Request) -> None:
@@ -119,24 +133,9 @@ def tell(seen: current.Request) -> None:
             seen.status,
             extra={"fields": _fields(seen)},
         )
+    if seen.afterwards is not None:
+        seen.afterwards()
     current.end()
-
-
-def _note_operation() -> None:
-    seen, sent = current.request(), asked()
-    if seen is None or sent.url_rule is None:
-        return
-    view = current_app.view_functions[sent.url_rule.endpoint]
-    seen.operation = getattr(view, "operation_id", "page")
-    seen.route = _route(sent.url_rule.rule)
-    game = (sent.view_args or {}).get("game_id", "")
-    if _GAME_ID.fullmatch(game):  # and nothing else that somebody may have put there
-        seen.game = game
-
-
-@cache
-def _route(rule: str) -> str:
-    return _PARAMETER.sub(r"{\1}", rule)
 
 
 def _fields(seen: current.Request) -> dict[str, object]:

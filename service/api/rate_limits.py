@@ -9,11 +9,12 @@ never asked about those. docs/security.md has the reasons for all of it.
 import threading
 from collections import Counter
 from contextlib import suppress
+from functools import partial
 from ipaddress import IPv6Address, ip_address
 from math import ceil
 from typing import Any
 
-from flask import Flask, Request, Response, g, request
+from flask import Flask, Request, Response, request
 from limits import parse_many
 from msgspec import Struct
 from msgspec.structs import replace
@@ -126,8 +127,6 @@ def register(app: Flask, config: Config) -> None:
     app.before_request(limits.guard)
     for leaf in _GUESSES:
         app.register_error_handler(leaf, limits.judge_guess)
-    app.after_request(limits.count_out)
-    app.teardown_request(limits.let_go)
 
 
 def document_in(operation: dict[str, Any]) -> None:
@@ -177,19 +176,6 @@ class _RateLimits:
         current.note_headers(())
         return problems.refusal(error)
 
-    def count_out(self, response: Response) -> Response:
-        """Count somebody out who has been kept waiting, once all of the answer has been sent."""
-        key = g.pop("waiting", None)
-        if key is not None:
-            response.call_on_close(lambda: self._leave(key))
-        return response
-
-    def let_go(self, _: BaseException | None) -> None:
-        """Count somebody out to whom no answer could be given."""
-        key = g.pop("waiting", None)
-        if key is not None:
-            self._leave(key)
-
     def _count(self, limit: _Limit, key: str) -> None:
         name = f"{limit.name}:{key}"
         if limit.most_untold > 1:
@@ -215,7 +201,7 @@ class _RateLimits:
                     most=self._most_waits,
                 )
             self._waiting[key] += 1
-        g.waiting = key
+        current.note_afterwards(partial(self._leave, key))
 
     def _leave(self, key: str) -> None:
         with self._lock:
