@@ -95,14 +95,17 @@ def rows(found: Samples, comparisons: Iterable[Comparison]) -> tuple[Row, ...]:
     )
 
 
-def connection_of(place: int, seat: int, connections: int) -> int:
+def connection_of(place: int, seat: int, connections: int, *, apart: bool = False) -> int:
     """The number of the connection that a seat of the table at that place comes by.
 
-    The first half of the connections are one worker's, the second half the other's; the seats of a
-    table are at both.
+    The first half of the connections are one worker's, the second half the other's. As chance has
+    it where two people connect, the seats of every other table are at one worker, and those of the
+    others at both; or those of all tables, if they are to be `apart`.
     """
     half = connections // services.WORKERS
-    return place % half + half * ((place // half + seat) % services.WORKERS)
+    group = place // half
+    both = apart or group % 2
+    return place % half + half * ((group // 2 + (seat if both else 0)) % services.WORKERS)
 
 
 def _sample(
