@@ -6,14 +6,12 @@ from functools import partial
 from importlib.util import find_spec
 from math import ceil
 
-import redis
 from msgspec import Struct
 
 from bench import services
 from bench.figures import Effort, Figure, Goal, Row, interleaved
 from bench.games import Table, tables
-from bench.load import Step, sample
-from bench.services import Served
+from bench.load import Load, Step, taken
 from service.servers import Servers
 from service.store import Expiry, Store
 
@@ -34,8 +32,11 @@ MEASURES = {
     "store cpu": ("CPU of Valkey a request", "µs"),
 }
 
-_MOST_PER_SECOND = 5000
+_MOST_PER_SECOND = 3000
 """Nobody answers more moves, so there are always some left to be made."""
+
+_SLICE_SECONDS = 0.5
+_WARM_SLICES = 2
 
 _EXPIRY = Expiry(86_400, 86_400, 86_400)
 
@@ -64,19 +65,27 @@ class Comparison(Struct, frozen=True):
 
 
 def measured(effort: Effort, alternatives: Mapping[str, Alternative]) -> Samples:
-    """What comes of the alternatives, each at tables of its own that are as the others' are."""
+    """What comes of the alternatives, each at tables of its own that are as the others' are.
+
+    They take turns of half a second for as long as their rounds would take: the speed of a machine
+    that is shared changes from one second to the next, and so for all of them alike.
+    """
+    total = effort.rounds * effort.seconds
+    slice_seconds = min(_SLICE_SECONDS, effort.seconds)
     with services.store() as valkey, ExitStack() as stack:
         names = dict.fromkeys(each.server for each in alternatives.values())
         urls = {name: services.database(valkey, number) for number, name in enumerate(names)}
         served = {name: stack.enter_context(SERVERS[name](urls[name])) for name in names}
-        loads = {
-            name: partial(
-                _sample, served[each.server], urls[each.server], valkey.pid, each, effort.seconds
-            )
-            for name, each in alternatives.items()
-        }
-        interleaved(1, loads)  # for nothing: what is done for the first time takes longer
-        return interleaved(effort.rounds, loads)
+        moves = ceil(_MOST_PER_SECOND * (total + _WARM_SLICES * slice_seconds) / TABLES)
+        fresh = {name: stored(urls[each.server], moves) for name, each in alternatives.items()}
+        loads = {}
+        for name, each in alternatives.items():
+            server, number = served[each.server], each.connections
+            opened = [stack.enter_context(one) for one in server.connections(number)]
+            load = stack.enter_context(Load(opened, each.lines(fresh[name], number)))
+            loads[name] = partial(taken, server, valkey.pid, load, slice_seconds)
+        interleaved(_WARM_SLICES, loads)  # for nothing: what is done first takes longer
+        return interleaved(max(1, round(total / slice_seconds)), loads)
 
 
 def rows(found: Samples, comparisons: Iterable[Comparison]) -> tuple[Row, ...]:
@@ -108,21 +117,10 @@ def connection_of(place: int, seat: int, connections: int, *, apart: bool = Fals
     return place % half + half * ((group // 2 + (seat if both else 0)) % services.WORKERS)
 
 
-def _sample(
-    served: Served, url: str, store: int, alternative: Alternative, seconds: float
-) -> Mapping[str, float]:
-    fresh = stored_anew(url, ceil(_MOST_PER_SECOND * seconds / TABLES))
-    connections = alternative.connections
-    return sample(served, store, connections, alternative.lines(fresh, connections), seconds)
-
-
-def stored_anew(url: str, moves: int) -> list[Table]:
-    """The tables, each with so many moves to come, as the only ones in that database."""
+def stored(url: str, moves: int) -> list[Table]:
+    """The tables, each with so many moves to come, in that database."""
     fresh = [table.anew() for table in tables(TABLES, moves)]
     store = Store(Servers(url, timeout_seconds=5), _EXPIRY)
-    with redis.Redis.from_url(url) as client:
-        client.flushdb()
-        services.tidy(client)
     for table in fresh:
         store.commit(table.game, table.logged)
     return fresh

@@ -6,10 +6,12 @@ ratio is taken pair by pair.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from statistics import median
+from statistics import median, quantiles
 from typing import Literal
 
 from msgspec import Struct
+
+_MANY = 10
 
 
 class Effort(Struct, frozen=True):
@@ -134,8 +136,17 @@ def _line(row: Row) -> str:
     goal = ""
     if row.goal is not None:
         goal = f"{row.goal.bound} {_number(row.goal.value)} {'met' if row.is_well else 'MISSED'}"
-    spread = f"{_number(min(row.samples))} … {_number(max(row.samples))}"
+    first, last = _middle(row.samples)
+    spread = f"{_number(first)} … {_number(last)}"
     return f"| {name} | {_number(row.median)}{unit} | {spread} | {goal} |"
+
+
+def _middle(samples: Sequence[float]) -> tuple[float, float]:
+    """From where to where half of many samples are, or else all of them."""
+    if len(samples) < _MANY:
+        return min(samples), max(samples)
+    first, _, last = quantiles(samples, n=4)
+    return first, last
 
 
 def _number(value: float) -> str:

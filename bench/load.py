@@ -86,11 +86,16 @@ def sample(
         opened = [stack.enter_context(each) for each in served.connections(connections)]
         load = stack.enter_context(Load(opened, lines))
         load.run(seconds * _WARM_SHARE)
-        processes = served.processes
-        served_before, stored_before = cpu_seconds(processes), cpu_seconds([store])
-        measured = load.run(seconds)
-        serving = cpu_seconds(processes) - served_before
-        storing = cpu_seconds([store]) - stored_before
+        return taken(served, store, load, seconds)
+
+
+def taken(served: Served, store: int, load: "Load", seconds: float) -> dict[str, float]:
+    """What comes of so many more seconds of that load. As `sample`."""
+    processes = served.processes
+    served_before, stored_before = cpu_seconds(processes), cpu_seconds([store])
+    measured = load.run(seconds)
+    serving = cpu_seconds(processes) - served_before
+    storing = cpu_seconds([store]) - stored_before
     each = 1e6 / len(measured.latencies)
     percentiles = quantiles(measured.latencies, n=100)
     return {

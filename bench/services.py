@@ -151,6 +151,8 @@ def fast_api(redis_url: str) -> Iterator[Served]:
         *("--workers", str(WORKERS), "--loop", "uvloop", "--http", "httptools"),
         # A worker that stands still for a moment (`connections`) is not to be replaced.
         *("--no-access-log", "--log-level", "warning", "--timeout-worker-healthcheck", "60"),
+        # While others are asked its clients are silent.
+        "--timeout-keep-alive=60",
         "bench.references.fast_api:app",
     ]
     with _running(command, {"RUMMY_REDIS_URL": redis_url}) as process:

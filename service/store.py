@@ -95,7 +95,7 @@ _NONCE_BYTES = 6
 _NONCE_CHARACTERS = 8
 """Of the nonce of a commit. In version 0.1.0 there are more, and these tell it from others, too."""
 
-_MOST_COPIES = 500
+_MOST_COPIES = 2000
 """So many games a worker keeps as it has seen them last; one takes some 10 kB."""
 
 _REPLICAS_SHARE = 0.5

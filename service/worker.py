@@ -156,10 +156,10 @@ class Worker(GeventWorker):
     def handle_request(self, listener_name: Any, req: Any, sock: Line, addr: Any) -> None:
         """Let go of a client that takes nothing any more, without a traceback for each of them."""
         loop = gevent.get_hub().loop
+        sock.begin_answer()
         # Where this client sends on before others are looked at again, their turn comes first.
         if loop.iteration == sock.answered_in:
             gevent.sleep(_A_MOMENT)
-        sock.begin_answer()
         req.body = body = TimelyBody(req, sock)
         try:
             try:

@@ -52,7 +52,7 @@ def test_references_answer_a_move_and_a_look_with_the_same_bytes_as_the_service(
         answers = {}
         for name, start in contest.SERVERS.items():
             with start(url) as served:
-                table, *_ = contest.stored_anew(url, moves=8)
+                table, *_ = contest.stored(url, moves=8)
                 answers[name] = list(_played(served.address, table))
     first, *others = answers.values()
     assert len(first) == 10
@@ -64,7 +64,7 @@ def test_an_answer_that_is_not_what_it_must_be_ends_the_bench():
     with services.store() as valkey:
         url = services.database(valkey, 0)
         with services.bare_flask(url) as served:
-            table, *_ = contest.stored_anew(url, moves=8)
+            table, *_ = contest.stored(url, moves=8)
             too_early = replace(table, moves=table.moves[1:])
             steps = moves.lines([too_early], 2)
             with pytest.raises(WrongAnswer, match="INTERNAL SERVER ERROR"):
