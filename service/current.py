@@ -64,6 +64,12 @@ class Request:
         """How long ago it began."""
         return time.perf_counter() - self.began
 
+    def let_go(self) -> None:
+        """Do what is to be done afterwards, once."""
+        call, self.afterwards = self.afterwards, None
+        if call is not None:
+            call()
+
 
 _current: ContextVar[Request | None] = ContextVar("request", default=None)
 

@@ -187,8 +187,8 @@ def _let_answers_come_first(connection: Any) -> None:
 
     The later one who has begun is done, the later is the slowest of all.
     """
-    event = getattr(connection._sock, "_read_event", None)  # noqa: SLF001 (of gevent's sockets)
-    if event is not None:
+    with suppress(AttributeError):  # where sockets are gevent's, and its loop is libev
+        event = connection._sock._read_event  # noqa: SLF001
         event.priority = event.loop.MAXPRI
 
 

@@ -5,6 +5,7 @@ import logging
 import os
 import signal
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
@@ -83,7 +84,8 @@ class Worker(GeventWorker):
 
         gevent.get_hub().print_exception = _log_exception
         metrics.worker_began()
-        gevent.spawn(self._look_after_others)
+        for look in (metrics.tell, self._let_go_of_the_late):
+            gevent.spawn(_again_and_again, look)
         # What is there now stays, and to look through all of it stops everybody for 0.1 s.
         gc.collect()
         gc.freeze()
@@ -115,6 +117,7 @@ class Worker(GeventWorker):
             if len(server.pool):
                 self.log.warning("Requests that took too long are cut off: %d", len(server.pool))
             server.stop(timeout=1)
+        metrics.tell()
         # Or the interpreter looks through all that there is, some times, before it ends.
         gc.freeze()
 
@@ -172,16 +175,11 @@ class Worker(GeventWorker):
             raise StopIteration from None
         sock.answered_in = loop.iteration
 
-    def _look_after_others(self) -> None:
-        from service import metrics
-
-        while True:
-            gevent.sleep(_LOOK_SECONDS)
-            metrics.tell()
-            now, kept = time.monotonic(), self.cfg.keepalive
-            crowded = len(self._lines) > self.worker_connections / 2
-            for line in self._lines:
-                line.let_go_if_late(now, kept, crowded=crowded)
+    def _let_go_of_the_late(self) -> None:
+        now, kept = time.monotonic(), self.cfg.keepalive
+        crowded = len(self._lines) > self.worker_connections / 2
+        for line in self._lines:
+            line.let_go_if_late(now, kept, crowded=crowded)
 
     def handle_error(self, req: Any, client: Any, addr: Any, exc: BaseException) -> None:
         """Refuse what is not HTTP, or has failed outside of the application.
@@ -201,6 +199,12 @@ class Worker(GeventWorker):
         with suppress(OSError):  # it may be gone
             seen.code = refuse(client, seen.status, {observation.HEADER: seen.id})
         observation.tell(seen)
+
+
+def _again_and_again(look: Callable[[], None]) -> None:
+    while True:
+        gevent.sleep(_LOOK_SECONDS)
+        look()
 
 
 def _leave(_: int, __: FrameType | None) -> None:

@@ -7,11 +7,13 @@ import signal
 import socket
 import sys
 import time
+from contextlib import nullcontext
 
 import pytest
 import requests
 
 from service import current
+from service.api.observation import Observed
 from service.logs import JsonLines, TextLines
 from tests.patience import until
 from tests.watched import Watched, watching
@@ -262,3 +264,22 @@ def test_lines_about_a_request_have_its_id():
         current.end()
     assert began.id == "my-id"
     assert "request_id" not in JsonLines().format(record("something is odd"))
+
+
+@pytest.mark.parametrize("end", [SystemExit, ValueError, None])
+def test_what_is_to_be_done_afterwards_is_done_once_whatever_becomes_of_the_request(end):
+    done = []
+
+    def app(_environ, start_response):
+        current.note_afterwards(lambda: done.append(1))
+        if end:
+            raise end
+        start_response("200 OK", [])
+        return [b"it is"]
+
+    with pytest.raises(end) if end else nullcontext():
+        parts = Observed(app)({"REQUEST_METHOD": "GET"}, lambda *_: None)
+        assert list(parts) == [b"it is"]
+        assert not done
+        parts.close()
+    assert done == [1]

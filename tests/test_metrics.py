@@ -145,6 +145,16 @@ def test_what_a_killed_worker_counted_stays_and_what_it_was_doing_goes(service):
     assert told["rummy_worker_starts_total"] == 4
 
 
+def test_what_a_worker_counted_last_is_told_when_it_ends(service):
+    ask_many(service, 40)
+    ended = service.workers()
+    for pid in ended:
+        os.kill(pid, signal.SIGTERM)
+    until(lambda: len(service.workers() - ended) == 2, 60)
+    until(lambda: samples(service)["rummy_workers"] == 2, 60)
+    assert settled(service)[ASKED] == 40
+
+
 def test_workers_that_come_and_go_leave_no_files_behind(service):
     ask_many(service, 20)
     assert settled(service)[ASKED] == 20

@@ -70,7 +70,11 @@ class Observed:
             seen.address = environ.get("REMOTE_ADDR", "")
             tell(seen)
 
-        return _Answer(self._app(environ, started), ended)
+        try:
+            return _Answer(self._app(environ, started), ended)
+        except BaseException:  # such as that the worker ends
+            seen.let_go()
+            raise
 
 
 class _Answer:
@@ -115,6 +119,7 @@ def register(app: Flask) -> None:
 
 def tell(seen: current.Request) -> None:
     """Count and log a request that has been answered."""
+    seen.let_go()
     metrics.labelled(metrics.REQUESTS, seen.operation, seen.status).inc()
     if seen.streams:
         metrics.STREAM_SECONDS.observe(seen.seconds)
@@ -133,8 +138,6 @@ def tell(seen: current.Request) -> None:
             seen.status,
             extra={"fields": _fields(seen)},
         )
-    if seen.afterwards is not None:
-        seen.afterwards()
     current.end()
 
 
