@@ -86,8 +86,8 @@ class Served:
 def store() -> Iterator[EmbeddedStore]:
     """The Valkey, as `rummy serve` starts it, but for its files.
 
-    They are in memory, since how long a disk takes is nobody's doing here; and they are tidied when
-    `tidy` is called and never else, which would cost whoever is being measured just then.
+    They are in memory, since how long a disk takes is nobody's doing here; and they are never
+    tidied, which would cost whoever is being measured just then.
     """
     with (
         tempfile.TemporaryDirectory(prefix="rummy-bench-", dir="/dev/shm") as directory,
@@ -96,13 +96,6 @@ def store() -> Iterator[EmbeddedStore]:
         with redis.Redis.from_url(valkey.url) as client:
             client.config_set("auto-aof-rewrite-percentage", 0)
         yield valkey
-
-
-def tidy(client: redis.Redis) -> None:
-    """Let the Valkey write its files anew, with what there is now."""
-    client.bgrewriteaof()
-    while client.info("persistence")["aof_rewrite_in_progress"]:
-        time.sleep(0.01)
 
 
 def database(valkey: EmbeddedStore, number: int) -> str:

@@ -179,6 +179,7 @@ def worker_began() -> None:
     """Count this process as a worker from now on."""
     WORKERS.set(1)
     WORKER_STARTS.inc()
+    tell()  # so that one that ends at once shows
 
 
 def tell() -> None:
