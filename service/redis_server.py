@@ -93,9 +93,9 @@ class Slots:
     """
 
     def __init__(self, number: int) -> None:
-        self._free = deque([None] * number)
-        """What one who has a turn takes from here, and gives back; as good as a lock, but quick."""
         self._lock = threading.Lock()
+        self._free = number
+        """0 as long as somebody waits."""
         self._waiting: deque[threading.Lock] = deque()
 
     @property
@@ -104,15 +104,13 @@ class Slots:
         return len(self._waiting)
 
     def __enter__(self) -> None:
-        if not self._waiting:
-            with suppress(IndexError):
-                self._free.pop()
-                return
-        turn = threading.Lock()
-        turn.acquire()
         with self._lock:
+            if self._free:
+                self._free -= 1
+                return
+            turn = threading.Lock()
+            turn.acquire()
             self._waiting.append(turn)
-        self._wake()  # one may have become free meanwhile
         try:
             with metrics.STORE_QUEUE.track_inprogress():
                 turn.acquire()
@@ -126,19 +124,11 @@ class Slots:
             raise
 
     def __exit__(self, *_: object) -> None:
-        self._free.append(None)
-        if self._waiting:
-            self._wake()
-
-    def _wake(self) -> None:
-        """Give what is free to those who wait."""
         with self._lock:
-            while self._waiting:
-                try:
-                    self._free.pop()
-                except IndexError:
-                    return
+            if self._waiting:
                 self._waiting.popleft().release()
+            else:
+                self._free += 1
 
 
 def unavailable() -> StoreUnavailable:

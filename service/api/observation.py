@@ -5,11 +5,12 @@ It stands around the whole application, so that nothing is answered past it.
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from flask import Flask
+from werkzeug.wsgi import ClosingIterator
 
 from service import current, metrics
 from service.api.reading import asked
@@ -71,31 +72,10 @@ class Observed:
             tell(seen)
 
         try:
-            return _Answer(self._app(environ, started), ended)
+            return ClosingIterator(self._app(environ, started), ended)
         except BaseException:  # such as that the worker ends
             seen.let_go()
             raise
-
-
-class _Answer:
-    """The parts of an answer, and what is done when it has been sent or given up."""
-
-    __slots__ = ("_ended", "_parts")
-
-    def __init__(self, parts: Iterable[bytes], ended: Callable[[], None]) -> None:
-        self._parts = parts
-        self._ended = ended
-
-    def __iter__(self) -> Iterator[bytes]:
-        return iter(self._parts)
-
-    def close(self) -> None:
-        try:
-            close = getattr(self._parts, "close", None)
-            if close is not None:
-                close()
-        finally:
-            self._ended()
 
 
 def register(app: Flask) -> None:

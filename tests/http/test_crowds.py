@@ -398,7 +398,7 @@ def test_clients_that_vanish_leave_nothing_behind(service, house, move, part):
 
 def test_who_waits_for_the_store_is_not_passed_by_who_comes_again():
     slots = Slots(2)
-    while len(slots._free) > 1:
+    while slots._free > 1:
         slots.__enter__()  # one is left
     order: list[str] = []
 
@@ -441,7 +441,7 @@ gevent.joinall(first)
 waiting[3].kill(block=False)              # with the turn perhaps given already
 gevent.joinall(waiting, timeout=5)
 gevent.joinall([gevent.spawn(come, f"last {n}", 0.01) for n in range(2)], timeout=5)
-print(len(slots._free), len(slots._waiting), *served, sep=",")
+print(slots._free, len(slots._waiting), *served, sep=",")
 """
 
 
